@@ -14,7 +14,7 @@ const entries = [
   'src/main/cli.ts',
   'src/main/config-reload/loader-thread.ts',
   'src/helper/index.ts',
-  'bench/runtime/index.ts',
+  'lab/simulated-runtime/index.ts',
   ...globSync('src/workers/*/index.ts'),
 ];
 

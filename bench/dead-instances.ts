@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient } from '../src/shared/cri/client.ts';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
-import { KubeletProcess, type KubeletProgram } from './harness/kubelet-process.ts';
+import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
-import { startRuntimeProcess, type ControlClient } from './runtime/client.ts';
+import { startRuntimeProcess, type ControlClient } from '../lab/simulated-runtime/client.ts';
 
 const image = 'registry.example/sim/run:1';
 const counts = [75, 300] as const;

@@ -1,9 +1,9 @@
 /** Measures how RunPodSandbox calls that never return delay the start of other pods. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark } from './harness/benchmark.ts';
-import { KubeletProcess } from './harness/kubelet-process.ts';
+import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { percentile } from './harness/statistics.ts';
-import { startRuntimeProcess, type ControlClient } from './runtime/client.ts';
+import { startRuntimeProcess, type ControlClient } from '../lab/simulated-runtime/client.ts';
 
 const hungPods = 50;
 const repeats = 100;

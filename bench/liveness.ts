@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
 import { podNames } from './harness/exit-to-restart.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
-import { KubeletProcess, type KubeletProgram } from './harness/kubelet-process.ts';
+import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
 import { percentile } from './harness/statistics.ts';
-import type { CallRecord } from './runtime/call-log.ts';
-import { startRuntimeProcess, type ControlClient } from './runtime/client.ts';
+import type { CallRecord } from '../lab/simulated-runtime/call-log.ts';
+import { startRuntimeProcess, type ControlClient } from '../lab/simulated-runtime/client.ts';
 
 const pods = 60;
 const burstPods = 60;

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
-import { KubeletProcess, type KubeletProgram } from './harness/kubelet-process.ts';
+import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
-import { startRuntimeProcess } from './runtime/client.ts';
+import { startRuntimeProcess } from '../lab/simulated-runtime/client.ts';
 
 const image = 'registry.example/sim/run:1';
 const megabyte = 1_000_000;

@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ProbeTarget, type ProbeRequest } from './driver/probe-target.ts';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
-import { KubeletProcess, type KubeletProgram } from './harness/kubelet-process.ts';
+import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
 import { histogramPercentile } from './harness/histogram-percentile.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
-import { startRuntimeProcess, type ControlClient } from './runtime/client.ts';
+import { startRuntimeProcess, type ControlClient } from '../lab/simulated-runtime/client.ts';
 
 const [httpPods, execPods, containersPerPod] = [100, 10, 10];
 const periodMs = 1000;

@@ -10,7 +10,7 @@ import { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
 import { countAllocatedObjects } from './harness/count-objects.ts';
 import { percentile } from './harness/statistics.ts';
-import { startRuntimeProcess } from './runtime/client.ts';
+import { startRuntimeProcess } from '../lab/simulated-runtime/client.ts';
 
 const repeats = 300;
 const warmUps = 50;

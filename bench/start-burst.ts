@@ -4,7 +4,7 @@ import type { CriDriver } from './driver/cri-driver.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { runBestBareBurst, readStartTimesSince } from './harness/bare-bursts.ts';
 import { benchPodSpec, startContainerd } from './harness/containerd.ts';
-import { KubeletProcess } from './harness/kubelet-process.ts';
+import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { percentile } from './harness/statistics.ts';
 
 const pods = 100;

@@ -8,7 +8,7 @@ import { monotonicMs } from '../src/shared/time/clock.ts';
 import { RuntimeCalls, startCalls } from './driver/runtime-calls.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { benchPodSpec, startContainerd } from './harness/containerd.ts';
-import { KubeletProcess } from './harness/kubelet-process.ts';
+import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { phaseChangedAtMs, podSeenAtMs } from './harness/kubelet-log.ts';
 import { percentile, unionLengthMs } from './harness/statistics.ts';
 

@@ -4,8 +4,8 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commitMeasured, readDurations, type Durations } from './test/durations.ts';
-import { jobName } from './test/jobs.ts';
+import { commitMeasured, readDurations, type Durations } from '../test/runner/durations.ts';
+import { jobName } from '../test/runner/jobs.ts';
 
 /** Of one file, without a reason. */
 const fileLimit = { wall: 120, cpu: 90 };

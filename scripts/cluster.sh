@@ -14,7 +14,7 @@ if [ "$(id -u)" != 0 ]; then
   echo 'npm run cluster needs root: it starts containerd and real containers' >&2
   exit 1
 fi
-sh scripts/host/packages.sh
+sh lab/host/packages.sh
 sh scripts/ensure-modules.sh
 PATH="$PWD/node_modules/.bin:$PATH"
 exec node "scripts/cluster/$command.ts"

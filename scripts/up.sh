@@ -16,7 +16,7 @@ if [ -z "$mode" ] && [ "$(id -u)" != 0 ]; then
   echo 'npm run up needs root: it starts containerd and real containers. Without root: npm run up -- --simulate' >&2
   exit 1
 fi
-sh scripts/host/packages.sh $mode
+sh lab/host/packages.sh $mode
 sh scripts/ensure-modules.sh
 PATH="$PWD/node_modules/.bin:$PATH"
 exec node scripts/up/up.ts "$@"

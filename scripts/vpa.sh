@@ -6,8 +6,8 @@ if [ "$(id -u)" != 0 ]; then
   echo 'npm run test:vpa needs root: it starts containerd and real containers' >&2
   exit 1
 fi
-sh scripts/host/packages.sh --for-go
-sh scripts/host/packages.sh
+sh lab/host/packages.sh --for-go
+sh lab/host/packages.sh
 sh scripts/ensure-modules.sh
 PATH="$PWD/node_modules/.bin:$PATH"
 exec node scripts/vpa/run.ts "$@"

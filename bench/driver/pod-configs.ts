@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeCgroup } from '../../scripts/host/cgroups.ts';
+import { removeCgroup } from '../../lab/host/cgroups.ts';
 import { NamespaceMode, SecurityProfile_ProfileType } from '../../src/shared/cri/generated/cri-v1.ts';
 import { maskedPaths, readonlyPaths } from '../../src/workers/pod-sync/pod/runtime-config/container-security-context.ts';
 

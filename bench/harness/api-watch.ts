@@ -1,5 +1,5 @@
 /** Watches a collection of the API server and timestamps its events. This is when users see what a kubelet does. */
-import type { ApiClient, WatchEvent } from '../../scripts/host/control-plane-api.ts';
+import type { ApiClient, WatchEvent } from '../../lab/control-plane/control-plane-api.ts';
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
 

@@ -6,17 +6,17 @@
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ApiClient } from '../../scripts/host/control-plane-api.ts';
-import { clusterMember } from '../../scripts/host/control-plane-member.ts';
-import { reservePorts } from '../../scripts/host/reserve-ports.ts';
-import { ControlPlane } from '../../scripts/host/control-plane.ts';
-import { removeFolder, type PrivateContainerd } from '../../scripts/host/private-containerd.ts';
+import type { ApiClient } from '../../lab/control-plane/control-plane-api.ts';
+import { clusterMember } from '../../lab/control-plane/control-plane-member.ts';
+import { reservePorts } from '../../lab/host/reserve-ports.ts';
+import { ControlPlane } from '../../lab/control-plane/control-plane.ts';
+import { removeFolder, type PrivateContainerd } from '../../lab/containerd/private-containerd.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { CriDriver } from '../driver/cri-driver.ts';
 import { ApiWatch } from './api-watch.ts';
 import type { BenchContext } from './benchmark.ts';
 import { benchPodSpec, startContainerd } from './containerd.ts';
-import { KubeletProcess, type KubeletProgram } from './kubelet-process.ts';
+import { KubeletProcess, type KubeletProgram } from '../../lab/kubelet/kubelet-process.ts';
 import { PodWatch } from './pod-watch.ts';
 
 export const nodeName = 'bench';

@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureContainerd } from '../../scripts/host/containerd/installations.ts';
-import { busyboxImage } from '../../scripts/host/local-images.ts';
-import { PrivateContainerd } from '../../scripts/host/private-containerd.ts';
+import { ensureContainerd } from '../../lab/containerd/installations/installations.ts';
+import { busyboxImage } from '../../lab/containerd/local-images.ts';
+import { PrivateContainerd } from '../../lab/containerd/private-containerd.ts';
 import { CriDriver } from '../driver/cri-driver.ts';
 import type { BenchContext } from './benchmark.ts';
-import { ensureKubelet } from './kubelet-process.ts';
+import { ensureKubelet } from '../../lab/kubelet/kubelet-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 const benchImage = busyboxImage;
@@ -22,7 +22,7 @@ export async function startContainerd({
 }: BenchContext): Promise<{ readonly containerd: PrivateContainerd; readonly driver: CriDriver }> {
   ensureKubelet();
   progress('starting a separate containerd …');
-  execFileSync('sh', [join(root, 'scripts/host/packages.sh')], { stdio: 'ignore' });
+  execFileSync('sh', [join(root, 'lab/host/packages.sh')], { stdio: 'ignore' });
   const installation = ensureContainerd('1.7');
   const folder = mkdtempSync(join(tmpdir(), 'kb-'));
   const containerd = await PrivateContainerd.start({ folder, installation, network: '10.93', imageCache: join(root, '.cache/images') });

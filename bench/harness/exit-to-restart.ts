@@ -1,7 +1,7 @@
 /** Measures the time from a container's exit until the runtime receives CreateContainer for its successor, one pod after the other. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubeletProcess } from './kubelet-process.ts';
-import type { ControlClient } from '../runtime/client.ts';
+import type { KubeletProcess } from '../../lab/kubelet/kubelet-process.ts';
+import type { ControlClient } from '../../lab/simulated-runtime/client.ts';
 
 /** Average time between exits. The times are random, so that they do not synchronize with a timer of the kubelet. */
 const meanGapMs = 60;

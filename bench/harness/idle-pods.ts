@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CriDriver } from '../driver/cri-driver.ts';
 import { benchPodSpec } from './containerd.ts';
-import type { KubeletProcess } from './kubelet-process.ts';
+import type { KubeletProcess } from '../../lab/kubelet/kubelet-process.ts';
 
 const startTimeoutMs = 180_000;
 /** metrics-server's period, and the usual one of Prometheus. */

@@ -5,9 +5,9 @@
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ensureBuilt } from '../../scripts/build.ts';
+import { ensureBuilt } from '../../lab/kubelet/build.ts';
 import type { BenchContext } from './benchmark.ts';
-import type { KubeletProgram } from './kubelet-process.ts';
+import type { KubeletProgram } from '../../lab/kubelet/kubelet-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 

@@ -1,5 +1,5 @@
 /** Records when a watch saw each pod added, running, ready and gone. */
-import type { ApiClient } from '../../scripts/host/control-plane-api.ts';
+import type { ApiClient } from '../../lab/control-plane/control-plane-api.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { ApiWatch } from './api-watch.ts';
 

@@ -1,10 +1,10 @@
 /** Starts a kubelet on the simulated runtime and waits until all its pods run. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ControlClient, SimulatedRuntimeProcess } from '../runtime/client.ts';
-import { startRuntimeProcess } from '../runtime/client.ts';
-import type { RuntimeOptionsInput } from '../runtime/options.ts';
+import type { ControlClient, SimulatedRuntimeProcess } from '../../lab/simulated-runtime/client.ts';
+import { startRuntimeProcess } from '../../lab/simulated-runtime/client.ts';
+import type { RuntimeOptionsInput } from '../../lab/simulated-runtime/options.ts';
 import type { BenchContext } from './benchmark.ts';
-import { KubeletProcess } from './kubelet-process.ts';
+import { KubeletProcess } from '../../lab/kubelet/kubelet-process.ts';
 
 export interface SimulatedNode {
   readonly runtime: SimulatedRuntimeProcess;

@@ -1,7 +1,7 @@
 /** The paths, ports and names of `npm run cluster`. All files are in one folder, so that `down` can remove it. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Daemon } from '../up/processes.ts';
+import type { Daemon } from '../../lab/host/daemon.ts';
 
 export const project = join(import.meta.dirname, '../..');
 

@@ -1,11 +1,11 @@
 /** `npm run cluster -- down`: removes everything that `npm run cluster` created, and prints what is kept. */
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeCgroup } from '../host/cgroups.ts';
-import { removeLogLinks } from '../host/log-links.ts';
-import { stopControlPlane } from '../host/control-plane.ts';
-import { destroyPrivateContainerd, removeFolder } from '../host/private-containerd.ts';
-import { stopDaemon } from '../up/processes.ts';
+import { removeCgroup } from '../../lab/host/cgroups.ts';
+import { removeLogLinks } from '../../lab/host/log-links.ts';
+import { stopControlPlane } from '../../lab/control-plane/control-plane.ts';
+import { destroyPrivateContainerd, removeFolder } from '../../lab/containerd/private-containerd.ts';
+import { stopDaemon } from '../../lab/host/daemon.ts';
 import { kubelet, clusterPaths } from './cluster-paths.ts';
 
 if (existsSync(clusterPaths.folder)) {

@@ -1,6 +1,6 @@
 /** The KubeletConfiguration file for `npm run cluster`. */
 import { stringify } from 'yaml';
-import type { ClusterMember } from '../host/control-plane-member.ts';
+import type { ClusterMember } from '../../lab/control-plane/control-plane-member.ts';
 import { clusterPaths } from './cluster-paths.ts';
 
 export function kubeletConfigText(member: ClusterMember, runtimeEndpoint: string): string {

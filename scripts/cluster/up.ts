@@ -2,13 +2,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build, isBuilt } from '../build.ts';
-import type { ApiClient } from '../host/control-plane-api.ts';
-import { clusterMember } from '../host/control-plane-member.ts';
-import { ControlPlane } from '../host/control-plane.ts';
-import { busyboxImage, pauseImage } from '../host/local-images.ts';
-import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '../host/private-containerd.ts';
-import { findRunningPid, startDaemon, stopDaemon } from '../up/processes.ts';
+import { build, isBuilt } from '../../lab/kubelet/build.ts';
+import type { ApiClient } from '../../lab/control-plane/control-plane-api.ts';
+import { clusterMember } from '../../lab/control-plane/control-plane-member.ts';
+import { ControlPlane } from '../../lab/control-plane/control-plane.ts';
+import { busyboxImage, pauseImage } from '../../lab/containerd/local-images.ts';
+import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '../../lab/containerd/private-containerd.ts';
+import { findRunningPid, startDaemon, stopDaemon } from '../../lab/host/daemon.ts';
 import { kubeletConfigText } from './kubelet-config.ts';
 import { kubelet, clusterPaths, project } from './cluster-paths.ts';
 

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
-import { build } from '../build.ts';
+import { build } from '../../lab/kubelet/build.ts';
 import { buildDeb } from './deb.ts';
 import { buildImage } from './image.ts';
 import { installTree } from './install-tree.ts';

@@ -10,10 +10,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cacheEntry, cacheKey, pruneCache } from '../host/cache/user-cache.ts';
-import { controlPlanePrograms } from '../host/programs/control-plane.ts';
-import { packages } from '../host/programs/cluster-programs.ts';
-import { buildWithGo, goArguments, kubernetesVariables } from '../host/programs/go-build.ts';
+import { cacheEntry, cacheKey, pruneCache } from '../../lab/cache/user-cache.ts';
+import { controlPlanePrograms } from '../../lab/programs/control-plane.ts';
+import { packages } from '../../lab/programs/cluster-programs.ts';
+import { buildWithGo, goArguments, kubernetesVariables } from '../../lab/programs/go-build.ts';
 import { clusterModule, pinKubernetes } from '../upstream/go-modules.ts';
 
 const project = join(import.meta.dirname, '../..');

@@ -2,11 +2,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { removeCgroup } from '../host/cgroups.ts';
-import { removeLogLinks } from '../host/log-links.ts';
-import { destroyPrivateContainerd, removeFolder } from '../host/private-containerd.ts';
+import { removeCgroup } from '../../lab/host/cgroups.ts';
+import { removeLogLinks } from '../../lab/host/log-links.ts';
+import { destroyPrivateContainerd, removeFolder } from '../../lab/containerd/private-containerd.ts';
 import { upPaths, project } from './up-paths.ts';
-import { stopDaemon } from './processes.ts';
+import { stopDaemon } from '../../lab/host/daemon.ts';
 
 for (const paths of [upPaths(false), upPaths(true)]) {
   if (!existsSync(paths.folder)) continue;

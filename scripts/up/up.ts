@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
-import { build, isBuilt } from '../build.ts';
-import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '../host/private-containerd.ts';
+import { build, isBuilt } from '../../lab/kubelet/build.ts';
+import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '../../lab/containerd/private-containerd.ts';
 import { kubeletConfigText } from './kubelet-config.ts';
 import { upPaths, project, type UpPaths } from './up-paths.ts';
-import { findRunningPid, startDaemon, stopDaemon } from './processes.ts';
+import { findRunningPid, startDaemon, stopDaemon } from '../../lab/host/daemon.ts';
 import { fitToTerminal, formatPodTable, terminalSize } from './pod-table.ts';
 
 const options = parseOptions();
@@ -68,7 +68,7 @@ async function startSimulatedRuntime(paths: UpPaths): Promise<string> {
     startDaemon(
       daemon,
       process.execPath,
-      [join(project, 'dist/bench/runtime/index.js'), '--socket', paths.simulatedSocket],
+      [join(project, 'dist/lab/simulated-runtime/index.js'), '--socket', paths.simulatedSocket],
       join(paths.folder, 'runtime.log'),
     );
     for (let attempt = 0; attempt < 200 && !existsSync(paths.simulatedSocket); attempt += 1) await sleep(25);

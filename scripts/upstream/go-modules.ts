@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { ensureGo, type Go } from '../host/programs/go-toolchain.ts';
+import { ensureGo, type Go } from '../../lab/programs/go-toolchain.ts';
 
 const project = join(import.meta.dirname, '../..');
 export const valuesModule = join(project, 'scripts/upstream/values');

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
-import { ensureGo } from '../host/programs/go-toolchain.ts';
+import { ensureGo } from '../../lab/programs/go-toolchain.ts';
 import { fetchInventory, type Things } from './compare/inventory.ts';
 import { generatedFiles } from './generated-files.ts';
 import { pinKubernetes, valuesModule } from './go-modules.ts';

@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheEntry, cacheKey, pruneCache } from '../host/cache/user-cache.ts';
-import { buildWithGo, goArguments, requiredVersion } from '../host/programs/go-build.ts';
-import { ensureGo } from '../host/programs/go-toolchain.ts';
+import { cacheEntry, cacheKey, pruneCache } from '../../lab/cache/user-cache.ts';
+import { buildWithGo, goArguments, requiredVersion } from '../../lab/programs/go-build.ts';
+import { ensureGo } from '../../lab/programs/go-toolchain.ts';
 
 const module = join(import.meta.dirname, '../../test/vpa');
 const upstream = 'k8s.io/autoscaler/vertical-pod-autoscaler';

@@ -4,11 +4,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { ensureBuilt } from '../build.ts';
-import { ensureContainerd } from '../host/containerd/installations.ts';
-import { ensureControlPlane } from '../host/programs/control-plane.ts';
-import { ensureMetricsServer } from '../host/programs/metrics-server.ts';
-import { NetworkNamespace } from '../test/network-namespace.ts';
+import { ensureBuilt } from '../../lab/kubelet/build.ts';
+import { ensureContainerd } from '../../lab/containerd/installations/installations.ts';
+import { ensureControlPlane } from '../../lab/programs/control-plane.ts';
+import { ensureMetricsServer } from '../../lab/programs/metrics-server.ts';
+import { NetworkNamespace } from '../../test/runner/network-namespace.ts';
 import { ensureVpa } from './programs.ts';
 
 const file = join(import.meta.dirname, '../../test/vpa/vertical-pod-autoscaler.test.ts');

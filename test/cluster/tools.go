@@ -1,7 +1,7 @@
 //go:build tools
 
 // Package cluster names the programs of a real cluster, so that go.mod pins them and all they are made of.
-// Nothing of it is compiled: scripts/host/programs/cluster-programs.ts builds each program by its import path.
+// Nothing of it is compiled: lab/programs/cluster-programs.ts builds each program by its import path.
 package cluster
 
 import (

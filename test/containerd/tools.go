@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package containerd names the programs that scripts/host/containerd/build.ts builds.
+// Package containerd names the programs that lab/containerd/installations/build.ts builds.
 package containerd
 
 import (

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
 import { parse, stringify } from 'yaml';
-import { reservePort } from '../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../lab/host/reserve-ports.ts';
 import type { EvictionPlan } from '../../src/shared/contracts/eviction.ts';
 import type { ImageGcPlan } from '../../src/shared/contracts/images.ts';
 import { Cleanups } from '../support/cleanups.ts';

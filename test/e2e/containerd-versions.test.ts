@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
+import { containerd23 } from '../../lab/containerd/installations/containerd-2.3.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { runningOf, sandboxesOf } from '../support/kubelet/observed-node-state.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { ApiClient } from '../../scripts/host/control-plane-api.ts';
+import { ApiClient } from '../../lab/control-plane/control-plane-api.ts';
 import { FaultyApiServer, isWatch, type Matches } from '../support/api-server/api-server-faults.ts';
 import { privateCluster, sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { removeCgroup } from '../../scripts/host/cgroups.ts';
+import { removeCgroup } from '../../lab/host/cgroups.ts';
 import { Cleanups } from '../support/cleanups.ts';
 import {
   allPodsHaveWhatIsNotReserved,

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { Agent, request } from 'undici';
-import { reservePort } from '../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../lab/host/reserve-ports.ts';
 import { Cleanups } from '../support/cleanups.ts';
 import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';

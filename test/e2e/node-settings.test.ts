@@ -15,7 +15,7 @@ import {
 } from '../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { Node } from '../../src/main/node/index.ts';
-import { reservePort } from '../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../lab/host/reserve-ports.ts';
 import { Cleanups } from '../support/cleanups.ts';
 import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { startHostileRuntime } from '../support/runtime/hostile-runtime.ts';

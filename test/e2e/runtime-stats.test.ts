@@ -1,7 +1,7 @@
 /** The gate PodAndContainerStatsFromCRI on real runtimes: one that has its own metrics of containers, and one that only has stats. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
+import { containerd23 } from '../../lab/containerd/installations/containerd-2.3.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../support/cleanups.ts';
 import { aBusybox, aManifest, TestNode, type TestNodeOptions } from '../support/kubelet/test-node.ts';

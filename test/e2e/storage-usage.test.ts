@@ -1,7 +1,7 @@
 /** The disk usage of pods on a node with a real containerd: writable layers, volumes and logs, measured without asking the runtime. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { containerd23 } from '../../scripts/host/containerd/containerd-2.3.ts';
+import { containerd23 } from '../../lab/containerd/installations/containerd-2.3.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../support/cleanups.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { reservePort } from '../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../lab/host/reserve-ports.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { OtlpCollector, type ReceivedSpan } from '../support/tracing/otlp-collector.ts';

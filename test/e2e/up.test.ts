@@ -7,9 +7,9 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
-import { build, isBuilt } from '../../scripts/build.ts';
-import { removeFolder } from '../../scripts/host/private-containerd.ts';
-import { stopDaemon } from '../../scripts/up/processes.ts';
+import { build, isBuilt } from '../../lab/kubelet/build.ts';
+import { removeFolder } from '../../lab/containerd/private-containerd.ts';
+import { stopDaemon } from '../../lab/host/daemon.ts';
 import { kubeletEnvironment } from '../support/kubelet/kubelet-environment.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ensureGoKubeletBinary } from '../../scripts/host/programs/go-kubelet.ts';
+import { ensureGoKubeletBinary } from '../../lab/programs/go-kubelet.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
 import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Guest } from '../../scripts/host/guest/guest.ts';
+import type { Guest } from '../../lab/guest/guest.ts';
 import type { PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { GuestCluster, onNode } from '../support/guest/guest-cluster.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Guest } from '../../scripts/host/guest/guest.ts';
+import type { Guest } from '../../lab/guest/guest.ts';
 import type { EvictionPlan } from '../../src/shared/contracts/eviction.ts';
 import { SmallCluster, type NodeState } from '../support/guest/small-cluster.ts';
 import type { PodStatus } from '../../src/shared/kubernetes/api.ts';

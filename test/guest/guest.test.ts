@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Guest } from '../../scripts/host/guest/guest.ts';
+import { Guest } from '../../lab/guest/guest.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 
 const options = { memory: '512M' };
@@ -84,7 +84,7 @@ describe('a guest', () => {
   });
 
   test('is not built in a lane of tests, which has no network', () => {
-    const install = join(import.meta.dirname, '../../scripts/host/guest/install.ts');
+    const install = join(import.meta.dirname, '../../lab/guest/install.ts');
     const env = { ...process.env, XDG_CACHE_HOME: join(folder, 'cache'), KUBELET_TEST_LANE: '0' };
     for (const [part, file] of [
       ['kernel', 'linux'],
@@ -103,7 +103,7 @@ describe('a guest', () => {
 
 /** Returns the folder of a guest that has ended with its owner. */
 async function bootAndKillOwner(): Promise<string> {
-  const module = join(import.meta.dirname, '../../scripts/host/guest/guest.ts');
+  const module = join(import.meta.dirname, '../../lab/guest/guest.ts');
   const script = `const { Guest } = await import(${JSON.stringify(module)}); console.log((await Guest.boot(${JSON.stringify(options)})).folder);`;
   const owner = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const orphaned = await new Promise<string>((resolve) => owner.stdout.once('data', (data: Buffer) => resolve(String(data).trim())));

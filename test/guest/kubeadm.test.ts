@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { busyboxImage } from '../../scripts/host/local-images.ts';
+import { busyboxImage } from '../../lab/containerd/local-images.ts';
 import { builtPackages } from '../support/guest/built-packages.ts';
 import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 import { GuestLink } from '../support/guest/guest-link.ts';

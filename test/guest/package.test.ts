@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { buildPackages, type Packages } from '../../scripts/package/package.ts';
 import { builtPackages } from '../support/guest/built-packages.ts';
 import { GuestNode, statusOf } from '../support/guest/guest-node.ts';
-import { kubeletConfig } from '../support/guest/guest-node-files.ts';
+import { kubeletConfig } from '../../lab/guest/guest-node-files.ts';
 import { aManifest } from '../support/kubelet/test-node.ts';
 import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 

@@ -5,7 +5,7 @@
 import { spawnSync, type SpawnSyncOptionsWithStringEncoding } from 'node:child_process';
 import { join } from 'node:path';
 import { minorOf } from '../../../src/shared/kubernetes/version.ts';
-import { ensureGo, type Go } from '../../host/programs/go-toolchain.ts';
+import { ensureGo, type Go } from '../../../lab/programs/go-toolchain.ts';
 import { stagingVersion } from '../go-modules.ts';
 
 /** Something by its name: what it is, and the package that has it. */

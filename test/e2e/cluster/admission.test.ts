@@ -1,7 +1,7 @@
 /** Admission of pods that are bound to an unsuitable node: their status, and that running pods are not admitted again. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { pauseProgram } from '../../../scripts/host/control-plane-process.ts';
+import { pauseProgram } from '../../../lab/control-plane/control-plane-process.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';

@@ -10,7 +10,7 @@ import { dirname, join, relative } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
-import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
 import {
   allowJoining,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect } from 'node:tls';
 import { once } from 'node:events';
-import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
 import {
   allowJoining,
   bootstrapKubeconfig,

@@ -1,7 +1,7 @@
 /** Change detection of secrets and config maps, with each configMapAndSecretChangeDetectionStrategy. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { stopProgram } from '../../../scripts/host/control-plane-process.ts';
+import { stopProgram } from '../../../lab/control-plane/control-plane-process.ts';
 import { isWatch, type Matches } from '../../support/api-server/api-server-faults.ts';
 import { privateCluster, sharedCluster } from '../../support/cluster/control-plane.ts';
 import { startFaultyNode } from '../../support/cluster/faulty-node.ts';

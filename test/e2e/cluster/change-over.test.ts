@@ -8,9 +8,9 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
-import { createCgroup } from '../../../scripts/host/cgroups.ts';
-import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
-import { ensureGoKubeletBinary } from '../../../scripts/host/programs/go-kubelet.ts';
+import { createCgroup } from '../../../lab/host/cgroups.ts';
+import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
+import { ensureGoKubeletBinary } from '../../../lab/programs/go-kubelet.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import {
   allowJoining,

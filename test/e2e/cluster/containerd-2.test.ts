@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { NodeStatus } from '../../../src/main/node/node-object.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { buildImageArchive, groupsImage } from '../../../scripts/host/local-images.ts';
+import { buildImageArchive, groupsImage } from '../../../lab/containerd/local-images.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { pauseImage } from '../../../scripts/host/local-images.ts';
+import { pauseImage } from '../../../lab/containerd/local-images.ts';
 import type { ImageGcPlan } from '../../../src/shared/contracts/images.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { runLocalCommand } from '../../support/kubelet/local-command.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { clusterDnsIp } from '../../../scripts/host/control-plane-member.ts';
+import { clusterDnsIp } from '../../../lab/control-plane/control-plane-member.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { pauseImage } from '../../../scripts/host/local-images.ts';
+import { pauseImage } from '../../../lab/containerd/local-images.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';

@@ -18,8 +18,8 @@ import {
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { parse, stringify } from 'yaml';
-import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
-import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
+import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
+import { CertificateAuthority } from '../../../lab/control-plane/control-plane-certificates.ts';
 import {
   allowJoining,
   bootstrapKubeconfig,

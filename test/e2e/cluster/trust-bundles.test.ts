@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
+import { CertificateAuthority } from '../../../lab/control-plane/control-plane-certificates.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { alphaGateFlags } from '../../support/cluster/alpha-gates.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AuditEvent } from '../../../scripts/host/control-plane-access.ts';
+import type { AuditEvent } from '../../../lab/control-plane/control-plane-access.ts';
 import { sharedCluster } from '../../support/cluster/control-plane.ts';
 import { loopDelay, loopDelayEnv, resetLoopDelay } from '../../support/cluster/faulty-node.ts';
 import { runningOf, sandboxesOf, untilOnlyThese } from '../../support/kubelet/observed-node-state.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { before, test } from 'node:test';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { ensureBuilt, kubelet, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
 import { fastTime, kubeletEnvironment } from '../../support/kubelet/kubelet-environment.ts';
 import { prepareKubelet, waitUntilHealthy } from '../../support/kubelet/prepared-kubelet.ts';

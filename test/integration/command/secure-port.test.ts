@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { ensureBuilt, RunningKubelet } from '../../support/kubelet/kubelet-command.ts';
 import { prepareKubelet, waitUntilHealthy } from '../../support/kubelet/prepared-kubelet.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { createCgroup, removeCgroup } from '../../../scripts/host/cgroups.ts';
+import { createCgroup, removeCgroup } from '../../../lab/host/cgroups.ts';
 import { StandaloneNode } from '../../support/kubelet/standalone-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 

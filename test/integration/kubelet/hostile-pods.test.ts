@@ -10,7 +10,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { before, test, type TestContext } from 'node:test';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { hostilePods, fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';
 import { harmless } from '../../support/fuzz/harmless.ts';
 import { OpenApiServer } from '../../support/fuzz/open-api-server.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { sample } from 'fast-check';
-import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
+import { KubeletProcess } from '../../../lab/kubelet/kubelet-process.ts';
 import { mutate, mutateBytes, mutations, type Mutation } from '../../support/runtime/hostile-replies.ts';
 import { startHostileRuntime, type Reply } from '../../support/runtime/hostile-runtime.ts';
 import { fuzzSeeds } from '../../support/fuzz/hostile-pods.ts';

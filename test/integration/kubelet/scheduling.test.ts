@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
+import { KubeletProcess } from '../../../lab/kubelet/kubelet-process.ts';
 import { realTimeVariable } from '../../../src/main/threads/thread-priorities.ts';
 import { startSimulatedRuntime, waitUntil } from '../../support/runtime/simulated-runtime.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { FaultRule } from '../../../bench/runtime/faults.ts';
+import type { FaultRule } from '../../../lab/simulated-runtime/faults.ts';
 import { requestLocal } from '../../../src/main/cli/request-local.ts';
 import type { TimelineJson } from '../../../src/shared/contracts/timeline.ts';
 import { localSocketPath } from '../../../src/shared/local-socket/socket-path.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test, type TestContext } from 'node:test';
-import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
+import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 import { PlegThread } from '../../../src/main/threads/pleg-thread.ts';
 import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import type { PlegNotification, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';

@@ -12,7 +12,7 @@ import type { MemoryPressure } from '../../../src/shared/contracts/stats.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
 import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable, UsageReader } from '../../../src/shared/state/usage-table.ts';
-import { createCgroup, removeCgroup } from '../../../scripts/host/cgroups.ts';
+import { createCgroup, removeCgroup } from '../../../lab/host/cgroups.ts';
 import { aLogger } from '../../support/logger.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 

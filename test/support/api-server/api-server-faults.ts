@@ -16,8 +16,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
-import { writeKubeconfig } from '../../../scripts/host/control-plane-kubeconfig.ts';
+import type { ControlPlaneAccess } from '../../../lab/control-plane/control-plane-access.ts';
+import { writeKubeconfig } from '../../../lab/control-plane/control-plane-kubeconfig.ts';
 import type { TestCluster } from '../cluster/control-plane.ts';
 import type { TestHooks } from '../runtime/simulated-runtime.ts';
 

@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
+import { CertificateAuthority } from '../../../lab/control-plane/control-plane-certificates.ts';
 
 export interface ReceivedRequest {
   readonly method: string;

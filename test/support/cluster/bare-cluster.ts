@@ -2,7 +2,7 @@
  * A separate control plane without controllers and scheduler, with one Node that no kubelet runs, so that only the tested parts of a kubelet
  * write to it. For suites that use `before` and `after` instead of a test's context.
  */
-import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
 import type { ApiConnection } from '../../../src/main/api/index.ts';
 import type { Logger } from '../../../src/shared/log/logger.ts';
 import { connectTo } from '../api-server/api-connection.ts';

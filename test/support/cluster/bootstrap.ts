@@ -5,8 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
-import { writeKubeconfig } from '../../../scripts/host/control-plane-kubeconfig.ts';
+import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
+import { writeKubeconfig } from '../../../lab/control-plane/control-plane-kubeconfig.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import { TestNode, type TestNodeOptions } from '../kubelet/test-node.ts';
 import { conditionOf } from './cluster-node.ts';

@@ -7,7 +7,7 @@
  *   const pod = await node.until('web', 'has ended', ({ status }) => status?.phase === 'Succeeded');   // woken by a watch
  */
 import type { Pod, PodSpec, PodStatus } from '../../../src/shared/kubernetes/api.ts';
-import type { AuditEvent, ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
+import type { AuditEvent, ControlPlaneAccess } from '../../../lab/control-plane/control-plane-access.ts';
 import { Cleanups } from '../cleanups.ts';
 import { sharedCluster, type TestCluster } from './control-plane.ts';
 import { waitUntil } from '../runtime/simulated-runtime.ts';

@@ -7,7 +7,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ControlPlane } from '../../../scripts/host/control-plane.ts';
+import { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
 import { alphaGateFlags } from './alpha-gates.ts';
 import { outcomeFile, processStartTime } from './control-plane-run.ts';
 

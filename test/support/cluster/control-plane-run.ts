@@ -4,8 +4,8 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
-import { leaveAccount } from '../../../scripts/test/cpu-account.ts';
+import { ControlPlaneAccess } from '../../../lab/control-plane/control-plane-access.ts';
+import { leaveAccount } from '../../runner/cpu-account.ts';
 
 /** Includes a first build on a slow machine. With existing programs a start takes 5 s. */
 const startDeadlineMs = 45 * 60_000;
@@ -20,7 +20,7 @@ export async function findOrStartControlPlane(): Promise<ControlPlaneAccess> {
 }
 
 /**
- * Returns the process whose end ends the control plane, and a suffix that distinguishes its lanes. scripts/test/lane.ts sets both. Otherwise the
+ * Returns the process whose end ends the control plane, and a suffix that distinguishes its lanes. test/runner/lane.ts sets both. Otherwise the
  * owner is Node's test runner, or the test file itself when it is run directly.
  */
 function runOf({ KUBELET_TEST_RUN: run, KUBELET_TEST_LANE: lane, NODE_TEST_CONTEXT: context }: NodeJS.ProcessEnv) {

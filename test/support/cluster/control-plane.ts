@@ -15,16 +15,16 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ApiClient } from '../../../scripts/host/control-plane-api.ts';
-import type { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
-import { clusterMember } from '../../../scripts/host/control-plane-member.ts';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
-import { ControlPlane, type ControlPlaneOptions } from '../../../scripts/host/control-plane.ts';
-import { removeFolder } from '../../../scripts/host/private-containerd.ts';
+import type { ApiClient } from '../../../lab/control-plane/control-plane-api.ts';
+import type { ControlPlaneAccess } from '../../../lab/control-plane/control-plane-access.ts';
+import { clusterMember } from '../../../lab/control-plane/control-plane-member.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
+import { ControlPlane, type ControlPlaneOptions } from '../../../lab/control-plane/control-plane.ts';
+import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
 import { findOrStartControlPlane } from './control-plane-run.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 
-export { ApiError, type ApiClient, type WatchEvent } from '../../../scripts/host/control-plane-api.ts';
+export { ApiError, type ApiClient, type WatchEvent } from '../../../lab/control-plane/control-plane-api.ts';
 
 export interface KubectlOptions {
   readonly input?: string;

@@ -5,12 +5,12 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
-import type { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
-import { ControlPlaneProcess, stopProgram } from '../../../scripts/host/control-plane-process.ts';
-import { ensureMetricsServer } from '../../../scripts/host/programs/metrics-server.ts';
-import { removeFolder } from '../../../scripts/host/private-containerd.ts';
+import { CertificateAuthority } from '../../../lab/control-plane/control-plane-certificates.ts';
+import type { ControlPlaneAccess } from '../../../lab/control-plane/control-plane-access.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
+import { ControlPlaneProcess, stopProgram } from '../../../lab/control-plane/control-plane-process.ts';
+import { ensureMetricsServer } from '../../../lab/programs/metrics-server.ts';
+import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import type { TestCluster } from './control-plane.ts';
 

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createPublicKey } from 'node:crypto';
-import type { ApiClient } from '../../../scripts/host/control-plane-api.ts';
+import type { ApiClient } from '../../../lab/control-plane/control-plane-api.ts';
 import { TestAuthority } from '../api-server/certificates.ts';
 
 export interface SignedRequest {

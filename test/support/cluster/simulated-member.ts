@@ -2,10 +2,10 @@
  * Starts the shipped daemon as a member of the run's cluster on the simulated runtime, for tests without real containers. Everything is
  * removed at the end of the test, in reverse order.
  */
-import { KubeletProcess } from '../../../bench/harness/kubelet-process.ts';
+import { KubeletProcess } from '../../../lab/kubelet/kubelet-process.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { sharedCluster, type TestCluster } from './control-plane.ts';
-import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
+import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 import { startSimulatedRuntime, type TestHooks, type SimulatedRuntimeProcess } from '../runtime/simulated-runtime.ts';
 
 export interface SimulatedMember {

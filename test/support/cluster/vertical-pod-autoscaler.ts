@@ -1,9 +1,9 @@
 /** The recommender, the updater and the admission controller of the VerticalPodAutoscaler, as processes beside the control plane, with their own manifests. */
 import { join } from 'node:path';
-import { CertificateAuthority } from '../../../scripts/host/control-plane-certificates.ts';
-import type { ControlPlaneAccess } from '../../../scripts/host/control-plane-access.ts';
-import { ControlPlaneProcess, stopProgram } from '../../../scripts/host/control-plane-process.ts';
-import { reservePorts } from '../../../scripts/host/reserve-ports.ts';
+import { CertificateAuthority } from '../../../lab/control-plane/control-plane-certificates.ts';
+import type { ControlPlaneAccess } from '../../../lab/control-plane/control-plane-access.ts';
+import { ControlPlaneProcess, stopProgram } from '../../../lab/control-plane/control-plane-process.ts';
+import { reservePorts } from '../../../lab/host/reserve-ports.ts';
 import { ensureVpa, type VpaProgram } from '../../../scripts/vpa/programs.ts';
 import type { TestHooks } from '../runtime/simulated-runtime.ts';
 import type { TestCluster } from './control-plane.ts';

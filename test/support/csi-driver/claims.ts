@@ -1,5 +1,5 @@
 /** Creates bound claims with persistent volumes of the test driver: no controller binds them. */
-import type { ApiClient } from '../../../scripts/host/control-plane-api.ts';
+import type { ApiClient } from '../../../lab/control-plane/control-plane-api.ts';
 import { waitUntil } from '../runtime/simulated-runtime.ts';
 
 interface Claim {

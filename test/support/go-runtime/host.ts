@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import type koffi from 'koffi';
 import { stringify } from 'yaml';
-import { reservePorts } from '../../../scripts/host/reserve-ports.ts';
+import { reservePorts } from '../../../lab/host/reserve-ports.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { RunningKubelet } from '../kubelet/kubelet-command.ts';
 import { kubeletEnvironment } from '../kubelet/kubelet-environment.ts';

@@ -7,6 +7,6 @@ export const isGo = process.env['KUBELET_UNDER_TEST'] === 'go';
 export async function kubeletUnderTest(): Promise<string> {
   if (!isGo) return kubeletPath;
   // Not imported by the module: the suite does not need the Go kubelet otherwise.
-  const { ensureGoKubeletBinary } = await import('../../../scripts/host/programs/go-kubelet.ts');
+  const { ensureGoKubeletBinary } = await import('../../../lab/programs/go-kubelet.ts');
   return ensureGoKubeletBinary((line) => console.error(line));
 }

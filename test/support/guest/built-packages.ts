@@ -1,7 +1,7 @@
 /** The packages of the bundle in dist/. They are built once for all tests and runs: the compression takes 12 CPU seconds. */
 import { existsSync, globSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheEntry, cacheKey, pruneCache } from '../../../scripts/host/cache/user-cache.ts';
+import { cacheEntry, cacheKey, pruneCache } from '../../../lab/cache/user-cache.ts';
 import { buildPackages, packagePaths, readSourceDate, type Packages } from '../../../scripts/package/package.ts';
 
 const project = join(import.meta.dirname, '../../..');

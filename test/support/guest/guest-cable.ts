@@ -3,8 +3,8 @@
  * on is in that namespace too, such as a control plane. The namespace ends with them.
  */
 import { execFileSync } from 'node:child_process';
-import type { Guest, GuestNetwork } from '../../../scripts/host/guest/guest.ts';
-import { installGuest } from '../../../scripts/host/guest/install.ts';
+import type { Guest, GuestNetwork } from '../../../lab/guest/guest.ts';
+import { installGuest } from '../../../lab/guest/install.ts';
 import { bindAtFirstUse } from '../../../src/shared/linux/c-library.ts';
 
 export const hostAddress = '192.168.77.1';

@@ -1,7 +1,7 @@
 /** A cluster of one guest: etcd and an API server on the host's side of its cable, and the guest's node, which joins them. */
-import type { ControlPlane } from '../../../scripts/host/control-plane.ts';
-import { clusterMember } from '../../../scripts/host/control-plane-member.ts';
-import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
+import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
+import { clusterMember } from '../../../lab/control-plane/control-plane-member.ts';
+import { ensureControlPlane } from '../../../lab/programs/control-plane.ts';
 import type { Node } from '../../../src/main/node/node-object.ts';
 import type { Container, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { privateCluster, type ApiClient, type TestCluster } from '../cluster/control-plane.ts';

@@ -2,7 +2,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { existsSync } from 'node:fs';
-import type { GuestNetwork } from '../../../scripts/host/guest/guest.ts';
+import type { GuestNetwork } from '../../../lab/guest/guest.ts';
 
 const run = promisify(execFile);
 

@@ -4,12 +4,19 @@
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Guest, type GuestNetwork } from '../../../scripts/host/guest/guest.ts';
-import { ensureContainerd, type ContainerdVersion } from '../../../scripts/host/containerd/installations.ts';
-import { buildLocalImageArchives } from '../../../scripts/host/local-images.ts';
+import { Guest, type GuestNetwork } from '../../../lab/guest/guest.ts';
+import { ensureContainerd, type ContainerdVersion } from '../../../lab/containerd/installations/installations.ts';
+import { buildLocalImageArchives } from '../../../lab/containerd/local-images.ts';
 import type { ContainerStatus, Pod } from '../../../src/shared/kubernetes/api.ts';
 import { connectCable, guestAddress, layCable } from './guest-cable.ts';
-import { containerdConfig, containerdUnit, environmentFile, kubeletConfig, kubeletUnit, networkConfig } from './guest-node-files.ts';
+import {
+  containerdConfig,
+  containerdUnit,
+  environmentFile,
+  kubeletConfig,
+  kubeletUnit,
+  networkConfig,
+} from '../../../lab/guest/guest-node-files.ts';
 
 export interface KubeletOptions {
   /** For periods of a minute: how many times as fast time passes for the kubelet. An idle one takes as many times the CPU. Default: 1. */

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fillBusybox, type LocalImage } from '../../../scripts/host/local-images.ts';
+import { fillBusybox, type LocalImage } from '../../../lab/containerd/local-images.ts';
 
 /** A folder of the node which kubeadm's DaemonSet of kube-proxy mounts. */
 export const programsOfDaemonSets = '/lib/modules';

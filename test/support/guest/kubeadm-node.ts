@@ -6,14 +6,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Guest, GuestNetwork } from '../../../scripts/host/guest/guest.ts';
-import { buildImageArchive, busyboxImage, pauseImage } from '../../../scripts/host/local-images.ts';
+import type { Guest, GuestNetwork } from '../../../lab/guest/guest.ts';
+import { buildImageArchive, busyboxImage, pauseImage } from '../../../lab/containerd/local-images.ts';
 import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
-import { requiredVersion } from '../../../scripts/host/programs/go-build.ts';
-import { ensureControlPlane } from '../../../scripts/host/programs/control-plane.ts';
-import { ensureKubeadmBinaries, type KubeadmBinaries } from '../../../scripts/host/programs/kubeadm.ts';
+import { requiredVersion } from '../../../lab/programs/go-build.ts';
+import { ensureControlPlane } from '../../../lab/programs/control-plane.ts';
+import { ensureKubeadmBinaries, type KubeadmBinaries } from '../../../lab/programs/kubeadm.ts';
 import { GuestNode } from './guest-node.ts';
-import { networkConfig } from './guest-node-files.ts';
+import { networkConfig } from '../../../lab/guest/guest-node-files.ts';
 import { kubeProxyImage, programsOfDaemonSets } from './kube-proxy-image.ts';
 
 const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;

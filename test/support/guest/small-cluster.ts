@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Guest } from '../../../scripts/host/guest/guest.ts';
+import type { Guest } from '../../../lab/guest/guest.ts';
 import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { guestAddress } from './guest-cable.ts';
 

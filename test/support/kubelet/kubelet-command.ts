@@ -4,10 +4,10 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { removeFolder } from '../../../scripts/host/private-containerd.ts';
+import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
 import { kubeletEnvironment } from './kubelet-environment.ts';
 
-export { ensureBuilt } from '../../../scripts/build.ts';
+export { ensureBuilt } from '../../../lab/kubelet/build.ts';
 
 export const kubeletPath = join(import.meta.dirname, '../../../bin/kubelet');
 

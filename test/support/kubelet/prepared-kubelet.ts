@@ -1,8 +1,8 @@
 /** Prepares the compiled command: a simulated runtime, a folder, and a configuration file with additional fields of the test. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
-import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
+import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 import { aFolder } from './kubelet-command.ts';
 import { startSimulatedRuntime, waitUntil, type TestHooks, type SimulatedRuntimeProcess } from '../runtime/simulated-runtime.ts';
 

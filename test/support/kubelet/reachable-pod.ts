@@ -6,7 +6,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, WebSocket } from 'undici';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../cleanups.ts';
 import { sharedCluster, type TestCluster } from '../cluster/control-plane.ts';

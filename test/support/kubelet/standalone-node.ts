@@ -5,11 +5,11 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
-import { startRuntimeProcess } from '../../../bench/runtime/client.ts';
-import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
-import { removeLogLinks } from '../../../scripts/host/log-links.ts';
-import { removeFolder } from '../../../scripts/host/private-containerd.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
+import { startRuntimeProcess } from '../../../lab/simulated-runtime/client.ts';
+import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
+import { removeLogLinks } from '../../../lab/host/log-links.ts';
+import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
 import { LiveConfiguration } from '../../../src/main/config/live-configuration.ts';
 import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';

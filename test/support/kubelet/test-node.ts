@@ -5,18 +5,18 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { stringify } from 'yaml';
-import { ensureBuilt } from '../../../scripts/build.ts';
-import { ensureContainerd, type ContainerdVersion } from '../../../scripts/host/containerd/installations.ts';
+import { ensureBuilt } from '../../../lab/kubelet/build.ts';
+import { ensureContainerd, type ContainerdVersion } from '../../../lab/containerd/installations/installations.ts';
 import {
   destroyPrivateContainerd,
   PrivateContainerd,
   removeFolder,
   type PrivateContainerdOptions,
-} from '../../../scripts/host/private-containerd.ts';
-import { removeCgroup } from '../../../scripts/host/cgroups.ts';
-import { removeLogLinks } from '../../../scripts/host/log-links.ts';
+} from '../../../lab/containerd/private-containerd.ts';
+import { removeCgroup } from '../../../lab/host/cgroups.ts';
+import { removeLogLinks } from '../../../lab/host/log-links.ts';
 import { CriClient } from '../../../src/shared/cri/client.ts';
 import type { Container, Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { canConnect } from './can-connect.ts';
@@ -47,7 +47,7 @@ export interface TestNodeOptions {
   readonly hugePageLimits?: boolean;
   /** A shell script that containerd runs as runc. It is in the node's folder, as `runc`. */
   readonly runcScript?: string;
-  /** Handlers of runtime classes, see PrivateContainerdOptions. scripts/host/runtimes/ has some. */
+  /** Handlers of runtime classes, see PrivateContainerdOptions. lab/oci-runtimes/ has some. */
   readonly handlers?: PrivateContainerdOptions['handlers'];
   /** Variables of containerd. */
   readonly containerdEnv?: PrivateContainerdOptions['env'];

@@ -1,8 +1,8 @@
 /** The shipped kubelet with an API server and a simulated runtime, to which a test applies operations. It records the pods' history. */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { reservePort } from '../../../scripts/host/reserve-ports.ts';
-import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
+import { reservePort } from '../../../lab/host/reserve-ports.ts';
+import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
 import type { PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { OpenApiServer } from '../fuzz/open-api-server.ts';

@@ -1,5 +1,5 @@
 /** What happened to the pods of one test, in order of time: the API's side, the runtime's side, and the kubelet's starts. */
-import type { HistoryEntry } from '../../../bench/runtime/history.ts';
+import type { HistoryEntry } from '../../../lab/simulated-runtime/history.ts';
 import type { PodStatus } from '../../../src/shared/kubernetes/api.ts';
 
 /** What the model of a node knows of an entry beyond what the simulated runtime records. */

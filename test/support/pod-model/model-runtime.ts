@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { HistoryEntry } from '../../../bench/runtime/history.ts';
+import type { HistoryEntry } from '../../../lab/simulated-runtime/history.ts';
 import { CriError, grpcCode } from '../../../src/shared/cri/cri-error.ts';
 import type { ContainerConfig, LinuxContainerResources, PodSandboxConfig } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { ModelClock } from './model-clock.ts';

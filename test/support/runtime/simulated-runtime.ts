@@ -2,7 +2,7 @@
  * Starts the simulated CRI runtime for a test: a separate process on a unix socket, which ends with the test.
  *
  *   const runtime = await startSimulatedRuntime(t);                        // instant calls, event stream on
- *   const runtime = await startSimulatedRuntime(t, { events: false, preset: 'containerd' });  // bench/runtime/options.ts
+ *   const runtime = await startSimulatedRuntime(t, { events: false, preset: 'containerd' });  // lab/simulated-runtime/options.ts
  *   runtime.endpoint                                                       // 'unix:///…' for containerRuntimeEndpoint
  *   const pods = await runtime.control.seed({ pods: 500, containersPerPod: 2 });  // running, as a kubelet would have made them
  *   await runtime.control.fault({ call: 'ContainerStatus', id: pods[0].containerIDs[0], kind: 'hang' });
@@ -10,16 +10,16 @@
  *   await runtime.control.exitContainer(id, 1);  exitSandbox(id); loseContainer(id); closeSocket(); openSocket(); eventFaults({ lose: 0.5 })
  *   await runtime.control.state();  counters();  calls('StartContainer')   // what there is, what was called and when (CLOCK_MONOTONIC ms)
  *
- * The image defines the behaviour of a container (bench/runtime/image-behaviour.ts): `sim/exit:1-after-5s`, `sim/stubborn:x`, `sim/run:x`,
- * `sim/unpullable:not-found`, `sim/pull:after-5s`, …; SIM_… variables override it. All control calls: bench/runtime/control-api.ts.
+ * The image defines the behaviour of a container (lab/simulated-runtime/image-behaviour.ts): `sim/exit:1-after-5s`, `sim/stubborn:x`, `sim/run:x`,
+ * `sim/unpullable:not-found`, `sim/pull:after-5s`, …; SIM_… variables override it. All control calls: lab/simulated-runtime/control-api.ts.
  * The runtime uses real time: tests wait for conditions (`waitUntil`), not for fixed times.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startRuntimeProcess, type SimulatedRuntimeProcess } from '../../../bench/runtime/client.ts';
-import type { RuntimeOptionsInput } from '../../../bench/runtime/options.ts';
+import { startRuntimeProcess, type SimulatedRuntimeProcess } from '../../../lab/simulated-runtime/client.ts';
+import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 
-export type { SimulatedRuntimeProcess } from '../../../bench/runtime/client.ts';
-export type { SeededPod } from '../../../bench/runtime/seed.ts';
+export type { SimulatedRuntimeProcess } from '../../../lab/simulated-runtime/client.ts';
+export type { SeededPod } from '../../../lab/simulated-runtime/seed.ts';
 
 /** A test context (`t`), or another object that runs cleanups (`{ after }` of node:test). */
 export interface TestHooks {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { table } from '../../../support/table.ts';
-import { requiredVersion } from '../../../../scripts/host/programs/go-build.ts';
+import { requiredVersion } from '../../../../lab/programs/go-build.ts';
 import { findTidyProblems, kubernetesModules, stagingVersion } from '../../../../scripts/upstream/go-modules.ts';
 import { nameRelease, releaseTexts } from '../../../../scripts/upstream/release-texts.ts';
 import { kubernetesVersion } from '../../../../src/shared/kubernetes/version.ts';

@@ -1,0 +1,75 @@
+/** The files of a node in a guest: units, containerd's configuration, the network of pods, the kubelet's configuration. */
+import { join } from 'node:path';
+import { pauseImage } from '../containerd/local-images.ts';
+
+/** With the systemd cgroup driver, as kubeadm's documentation asks for. */
+export const containerdConfig = `version = 2
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "${pauseImage}"
+  # without CAP_SYS_RESOURCE on the host no sandbox would start
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "/etc/cni/net.d"
+`;
+
+/** @param installation the folder of another containerd; empty for the guest's own */
+export function containerdUnit(installation: string): string {
+  // The guest has no modules.
+  const own = '[Service]\nExecStartPre=\n';
+  if (installation === '') return own;
+  return `${own}ExecStart=
+ExecStart=${join(installation, 'usr/bin/containerd')}
+Environment=PATH=${join(installation, 'usr/bin')}:${join(installation, 'usr/sbin')}:/usr/sbin:/usr/bin:/sbin:/bin
+`;
+}
+
+/** @param subnet of the node's pods */
+export function networkConfig(subnet = '10.88.0.0/16'): string {
+  return JSON.stringify({
+    cniVersion: '0.4.0',
+    name: 'pods',
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: 'cni0',
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ipam: { type: 'host-local', ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  });
+}
+
+/** Variables of the kubelet that change with its configuration. */
+export const environmentFile = '/etc/kubernetes/environment';
+
+/** As kubeadm's unit, with a shorter delay before a restart. */
+export function kubeletUnit(project: string, nodeName: string, flags: readonly string[] = []): string {
+  return `[Unit]
+Description=kubelet
+[Service]
+ExecStart=${project}/bin/kubelet --config=/etc/kubernetes/kubelet.json --hostname-override=${nodeName} --v=2 ${flags.join(' ')}
+Environment=NODE_COMPILE_CACHE=/var/cache/kubelet
+EnvironmentFile=-${environmentFile}
+Restart=always
+StartLimitInterval=0
+RestartSec=1
+`;
+}
+
+export const kubeletConfig = {
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  cgroupDriver: 'systemd',
+  containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  readOnlyPort: 10_255,
+  authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
+  authorization: { mode: 'AlwaysAllow' },
+};

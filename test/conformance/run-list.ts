@@ -1,0 +1,56 @@
+/** Runs one list in the namespaces that run.ts has made for it. */
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { ensureConformanceBinaries } from './binaries.ts';
+import { ClusterNode } from './cluster-node.ts';
+import { runGinkgo } from './ginkgo.ts';
+import { focusFiles, suiteProgram, type TestList } from './lists.ts';
+import { NodeSuite } from './node-suite/node-suite.ts';
+import { computeVerdict, countsOf, isGood, verdictText, type Counts, type Expectation } from './verdict.ts';
+
+const committed = import.meta.dirname;
+
+export interface ListRun {
+  readonly list: TestList;
+  /** The whole list, and not a part of it that the command line has chosen. */
+  readonly complete: boolean;
+  /** Of the private host. */
+  readonly folder: string;
+  readonly reports: string;
+  readonly stop: AbortSignal;
+  readonly progress: (what: string) => void;
+}
+
+/** Returns whether exactly the expected tests failed, and none is missing. Writes verdict.txt and counts.json into the reports. */
+export async function runList({ list, complete, folder, reports, stop, progress }: ListRun): Promise<boolean> {
+  const binaries = await ensureConformanceBinaries(new Set([suiteProgram(list)]), progress);
+  const expectations = readCommitted('expected.yaml') as readonly Expectation[];
+  const own = expectations.filter(({ lists }) => lists.includes(list.name));
+  const notRun = own.filter(({ outcome }) => outcome === 'not run');
+  const node = list.suite === 'cluster' ? new ClusterNode(list) : new NodeSuite(folder, reports);
+  mkdirSync(reports, { recursive: true });
+  try {
+    const suite = await node.start(binaries, reports, progress);
+    progress(`running the list ${list.name}; the kubelet's log is ${node.kubeletLog}`);
+    const skip = [...list.skip, ...notRun.map(({ test }) => test.replaceAll(/[\^$.*+?()[\]{}|]/g, '\\$&'))];
+    const { processes, labelFilter, focus } = list;
+    const selection = { processes, labelFilter, focus, skip, focusFiles: focusFiles(list) };
+    const { names, results } = await runGinkgo({ ginkgo: binaries.ginkgo, suite, reports, stop, ...selection });
+    const counts = readCommitted('counts.yaml') as Readonly<Record<string, Counts>>;
+    const verdict = computeVerdict(results, names, own, complete ? counts[list.name]?.ran : undefined);
+    const text = verdictText(verdict, notRun);
+    writeFileSync(join(reports, 'verdict.txt'), `${text}\n`);
+    if (complete) writeFileSync(join(reports, 'counts.json'), JSON.stringify(countsOf(verdict)));
+    console.log(text);
+    return isGood(verdict);
+  } finally {
+    const log = join(reports, 'kubelet.log');
+    if (node.kubeletLog !== log && existsSync(node.kubeletLog)) copyFileSync(node.kubeletLog, log);
+    await node.destroy();
+  }
+}
+
+function readCommitted(file: string): unknown {
+  return parse(readFileSync(join(committed, file), 'utf8'));
+}
