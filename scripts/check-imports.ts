@@ -1,22 +1,15 @@
 /**
- * Checks the import rules (docs/architecture.md). Between threads: `main`, each worker and `helper` import only from `shared` and from their own
- * folder; `shared` imports only from itself. Within the trees of imports/layers.ts: imports go to lower layers only. Prints the arrows per layer.
+ * Checks the import rules (docs/architecture.md): between threads and top folders, as imports/check-folders.ts says, and within the trees of
+ * imports/layers.ts, where imports go to lower layers only. Prints the arrows per layer.
  */
 import { join } from 'node:path';
+import { checkFolders } from './imports/check-folders.ts';
 import { checkLayers } from './imports/check-layers.ts';
 import { findImports } from './imports/find-imports.ts';
 import { layeredTrees } from './imports/layers.ts';
 
-/** Returns the folder that the rule applies to: `shared`, `main`, `helper` or `workers/<thread>`. */
-function ruleFolder(file: string): string {
-  const [, top = '', second = ''] = file.split('/');
-  return top === 'workers' ? `workers/${second}` : top;
-}
-
 const { files, imports } = findImports(join(import.meta.dirname, '..'));
-const problems = imports
-  .filter(({ from, to }) => ruleFolder(to) !== 'shared' && ruleFolder(to) !== ruleFolder(from))
-  .map(({ from, to }) => `${from}: imports ${to}: ${ruleFolder(from)} may import from shared and from itself only`);
+const problems = checkFolders(imports);
 for (const tree of layeredTrees) {
   const report = checkLayers(tree, files, imports);
   problems.push(...report.problems);

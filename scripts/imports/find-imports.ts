@@ -8,9 +8,9 @@ export interface Import {
   readonly to: string;
 }
 
-/** Returns the static and dynamic imports of all files below `src`. */
+/** Returns the static and dynamic imports of all files that have rules. */
 export function findImports(root: string): { readonly files: readonly string[]; readonly imports: readonly Import[] } {
-  const files = globSync('src/**/*.ts', { cwd: root });
+  const files = globSync('{src,lab,bench,scripts}/**/*.ts', { cwd: root });
   const imports = files.flatMap((from) => {
     const text = readFileSync(join(root, from), 'utf8');
     return Array.from(text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g), ([, target = '']) => ({

@@ -82,4 +82,17 @@ export const layeredTrees: readonly LayeredTree[] = [
     ],
     exceptions: [],
   },
+  {
+    root: 'lab',
+    maxShare: 1 / 2,
+    layers: [
+      { name: 'guests', rooms: ['guest'] },
+      { name: 'kubelets', rooms: ['kubelet'] },
+      { name: 'runtimes and control plane', rooms: ['containerd', 'control-plane', 'oci-runtimes'] },
+      { name: 'programs', rooms: ['programs'] },
+      { name: 'simulated runtime', rooms: ['simulated-runtime'] },
+      { name: 'ground', rooms: ['cache', 'host'] },
+    ],
+    exceptions: [],
+  },
 ];
