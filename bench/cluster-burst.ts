@@ -7,7 +7,7 @@ import { runBestBareBurst, readStartTimesSince } from './harness/bare-bursts.ts'
 import { BenchCluster } from './harness/cluster.ts';
 import { ensureGoKubelet } from './harness/go-kubelet.ts';
 import { hostCpuSeconds } from './harness/host-cpu.ts';
-import type { KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
 import { startLoopDelayReading, loopDelayMeasurements, sumDelays, type LoopDelays } from './harness/loop-delay.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';

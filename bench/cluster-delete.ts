@@ -5,7 +5,7 @@ import { RuntimeCalls, stopCalls } from './driver/runtime-calls.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
 import { ensureGoKubelet } from './harness/go-kubelet.ts';
-import type { KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
 import { startLoopDelayReading, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile, unionLengthMs } from './harness/statistics.ts';
 

@@ -11,7 +11,8 @@ import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { BenchCluster, namespace } from './harness/cluster.ts';
 import { ensureGoKubelet } from './harness/go-kubelet.ts';
 import { podSeenAtMs } from './harness/kubelet-log.ts';
-import type { KubeletProcess, KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
+import type { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { startLoopDelayReading, loopDelayMeasurements, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile, unionLengthMs } from './harness/statistics.ts';
 

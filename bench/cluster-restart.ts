@@ -5,7 +5,8 @@ import { IdleLoop } from './driver/idle-loop.ts';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { BenchCluster } from './harness/cluster.ts';
 import { ensureGoKubelet } from './harness/go-kubelet.ts';
-import type { KubeletProcess, KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
+import type { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { delaysBetween, loopDelayMeasurements, readLoopDelays, sumDelays, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile } from './harness/statistics.ts';
 

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient } from '../src/shared/cri/client.ts';
 import type { Benchmark, BenchContext, Measurement } from './harness/benchmark.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
-import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
+import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 import { startRuntimeProcess, type ControlClient } from '../lab/simulated-runtime/client.ts';
 

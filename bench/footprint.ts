@@ -6,7 +6,8 @@ import { startContainerd } from './harness/containerd.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
 import { startIdlePods, whileScraped } from './harness/idle-pods.ts';
 import { installKubelet } from './harness/installed-kubelet.ts';
-import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
+import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { readProcessMemory, resetPeak, type ProcessMemory } from './harness/process-memory.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 

@@ -5,7 +5,8 @@ import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { startContainerd } from './harness/containerd.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
 import { startIdlePods, whileScraped } from './harness/idle-pods.ts';
-import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
+import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 import { percentile } from './harness/statistics.ts';
 

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
-import { KubeletProcess, type KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
+import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { readProcessUsage } from './harness/process-usage.ts';
 import { startRuntimeProcess } from '../lab/simulated-runtime/client.ts';
 

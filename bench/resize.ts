@@ -13,7 +13,8 @@ import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { BenchCluster, namespace, nodeName } from './harness/cluster.ts';
 import { benchPodSpec } from './harness/containerd.ts';
 import { ensureGoKubelet } from './harness/go-kubelet.ts';
-import type { KubeletProcess, KubeletProgram } from '../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
+import type { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
 import { delayPercentileMs, startLoopDelayReading, type LoopDelays } from './harness/loop-delay.ts';
 import { percentile, unionLengthMs } from './harness/statistics.ts';
 

@@ -6,8 +6,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { removeCgroup } from '../../lab/host/cgroups.ts';
+import { removeCgroupWithin } from '../../lab/host/cgroups.ts';
 import { NamespaceMode, SecurityProfile_ProfileType } from '../../src/shared/cri/generated/cri-v1.ts';
 import { maskedPaths, readonlyPaths } from '../../src/workers/pod-sync/pod/runtime-config/container-security-context.ts';
 
@@ -77,7 +76,7 @@ export class PodConfigs {
   /** Must be called after the pods are removed. */
   async remove(): Promise<void> {
     rmSync(this.#folder, { recursive: true, force: true });
-    for (let attempt = 0; attempt < 20 && !removeCgroup(this.#cgroup); attempt += 1) await sleep(50);
+    await removeCgroupWithin(this.#cgroup, 1000);
   }
 }
 

@@ -16,7 +16,8 @@ import type { CriDriver } from '../driver/cri-driver.ts';
 import { ApiWatch } from './api-watch.ts';
 import type { BenchContext } from './benchmark.ts';
 import { benchPodSpec, startContainerd } from './containerd.ts';
-import { KubeletProcess, type KubeletProgram } from '../../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../../lab/kubelet/kubelet-program.ts';
+import { KubeletProcess } from '../../lab/kubelet/kubelet-process.ts';
 import { PodWatch } from './pod-watch.ts';
 
 export const nodeName = 'bench';

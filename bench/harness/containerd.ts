@@ -25,7 +25,7 @@ export async function startContainerd({
   execFileSync('sh', [join(root, 'lab/host/packages.sh')], { stdio: 'ignore' });
   const installation = ensureContainerd('1.7');
   const folder = mkdtempSync(join(tmpdir(), 'kb-'));
-  const containerd = await PrivateContainerd.start({ folder, installation, network: '10.93', imageCache: join(root, '.cache/images') });
+  const containerd = await PrivateContainerd.start({ folder, installation, network: '10.93' });
   onEnd(() => containerd.destroy());
   const driver = new CriDriver(containerd.endpoint, benchImage, benchCommand);
   onEnd(() => driver.close());

@@ -1,6 +1,6 @@
 /** The Go kubelet of the same version, which benchmarks compare with. */
 import { ensureGoKubeletBinary } from '../../lab/programs/go-kubelet.ts';
-import type { KubeletProgram } from '../../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../../lab/kubelet/kubelet-program.ts';
 
 /** The first build takes minutes; the result is cached. */
 export async function ensureGoKubelet(progress: (line: string) => void): Promise<KubeletProgram> {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt } from '../../lab/kubelet/build.ts';
 import type { BenchContext } from './benchmark.ts';
-import type { KubeletProgram } from '../../lab/kubelet/kubelet-process.ts';
+import { kubeletPath, type KubeletProgram } from '../../lab/kubelet/kubelet-program.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -17,7 +17,7 @@ export function installKubelet({ onEnd }: BenchContext): KubeletProgram {
   const home = mkdtempSync(join(tmpdir(), 'bench-installed-'));
   onEnd(async () => rmSync(home, { recursive: true, force: true }));
   mkdirSync(join(home, 'bin'));
-  copyFileSync(join(root, 'bin/kubelet'), join(home, 'bin/kubelet'));
+  copyFileSync(kubeletPath, join(home, 'bin/kubelet'));
   cpSync(join(root, 'dist/src'), join(home, 'dist/src'), { recursive: true });
   copyFileSync(realpathSync(join(root, 'dist/kubelet')), join(home, 'dist/kubelet'));
   symlinkSync(join(root, 'node_modules'), join(home, 'node_modules'));

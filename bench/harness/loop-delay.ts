@@ -1,7 +1,8 @@
 /** The delays of main's event loop between two reads of `/metrics`, from the kubelet's histogram. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Measurement } from './benchmark.ts';
-import type { KubeletProcess, KubeletProgram } from '../../lab/kubelet/kubelet-process.ts';
+import type { KubeletProgram } from '../../lab/kubelet/kubelet-program.ts';
+import type { KubeletProcess } from '../../lab/kubelet/kubelet-process.ts';
 
 /** Cumulative histogram: number of samples up to each bound in seconds, ascending. The last bound is Infinity. */
 export type LoopDelays = readonly { readonly bound: number; readonly count: number }[];

@@ -17,8 +17,13 @@ export interface LocalImage {
   readonly fill: (rootfs: string) => void;
 }
 
+/** Where built images are kept between runs. */
+export const imageCache: string = join(import.meta.dirname, '../../.cache/images');
+
 export const pauseImage = 'local.example/pause:1';
 export const busyboxImage = 'local.example/busybox:1';
+/** Exists after the first start of a containerd. */
+export const busyboxArchive: string = join(imageCache, 'local.example_busybox.tar');
 
 const images: readonly LocalImage[] = [
   {
@@ -54,11 +59,11 @@ export function fillBusybox(rootfs: string): void {
 }
 
 /**
- * Builds images that are missing in `cache`. Returns an OCI archive and the import name of each image. Needs umoci, and root for the layers'
+ * Builds images that are missing in the image cache. Returns an OCI archive and the import name of each image. Needs umoci, and root for the layers'
  * file owners.
  */
-export function buildLocalImageArchives(cache: string): readonly { readonly archive: string; readonly name: string }[] {
-  return images.map((image) => ({ archive: buildImageArchive(cache, image), name: image.name }));
+export function buildLocalImageArchives(): readonly { readonly archive: string; readonly name: string }[] {
+  return images.map((image) => ({ archive: buildImageArchive(imageCache, image), name: image.name }));
 }
 
 /** Returns the archive of one image. */

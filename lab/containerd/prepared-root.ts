@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheKey } from '../cache/user-cache.ts';
+import { imageCache } from './local-images.ts';
 
 export interface PreparedRoot {
-  readonly imageCache: string;
   /** The images are imported anew when one of these files has changed: containerd's binary and the archives. */
   readonly sources: readonly string[];
   /** Starts containerd with this root, imports the images, and ends it. */
@@ -16,7 +16,7 @@ export interface PreparedRoot {
 }
 
 /** Copies the prepared root, which is made when missing. Does nothing when the root has files. */
-export async function copyPreparedRoot(root: string, { imageCache, sources, importInto }: PreparedRoot): Promise<void> {
+export async function copyPreparedRoot(root: string, { sources, importInto }: PreparedRoot): Promise<void> {
   if (readdirSync(root).length > 0) return;
   const stamps = sources.map((file) => `${file} ${statSync(file).size} ${statSync(file).mtimeMs}`);
   const prepared = join(imageCache, `root-${cacheKey({ texts: stamps })}`);

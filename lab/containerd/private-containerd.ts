@@ -31,8 +31,6 @@ export interface PrivateContainerdOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Keeps running when this process ends. */
   readonly detached?: boolean;
-  /** Folder of built images, reused between runs. */
-  readonly imageCache: string;
 }
 
 /** A second runtime handler, for RuntimeClass tests. */
@@ -56,12 +54,11 @@ export class PrivateContainerd {
 
   /** Starts containerd with the local images, and waits until its CRI is ready. Throws with the end of the log when it does not start. */
   static async start(options: PrivateContainerdOptions): Promise<PrivateContainerd> {
-    const { folder, imageCache } = options;
+    const { folder } = options;
     const root = join(folder, 'root');
     mkdirSync(root, { recursive: true });
-    const archives = buildLocalImageArchives(imageCache);
+    const archives = buildLocalImageArchives();
     await copyPreparedRoot(root, {
-      imageCache,
       sources: [binaryOf(options), ...archives.map(({ archive }) => archive)],
       importInto: (empty) => PrivateContainerd.#importInto(empty, options),
     });
@@ -71,10 +68,10 @@ export class PrivateContainerd {
     return containerd;
   }
 
-  static async #importInto(root: string, { imageCache, installation = '' }: PrivateContainerdOptions): Promise<void> {
+  static async #importInto(root: string, { installation = '' }: PrivateContainerdOptions): Promise<void> {
     const folder = mkdtempSync('/tmp/kr-');
     try {
-      const containerd = await PrivateContainerd.#launch({ folder, imageCache, installation }, root);
+      const containerd = await PrivateContainerd.#launch({ folder, installation }, root);
       containerd.#importImages();
       await containerd.stop('SIGTERM');
     } finally {
@@ -146,7 +143,7 @@ export class PrivateContainerd {
 
   #importImages(): void {
     const present = this.ctr('images', 'list', '-q').split('\n');
-    for (const { archive, name } of buildLocalImageArchives(this.#options.imageCache)) {
+    for (const { archive, name } of buildLocalImageArchives()) {
       if (!present.includes(`${name}:1`)) this.ctr('images', 'import', '--base-name', name, archive);
     }
   }

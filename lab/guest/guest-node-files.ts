@@ -1,6 +1,8 @@
 /** The files of a node in a guest: units, containerd's configuration, the network of pods, the kubelet's configuration. */
 import { join } from 'node:path';
 import { pauseImage } from '../containerd/local-images.ts';
+import { kubeletPath } from '../kubelet/kubelet-program.ts';
+import { configurationType } from '../kubelet/node-configuration.ts';
 
 /** With the systemd cgroup driver, as kubeadm's documentation asks for. */
 export const containerdConfig = `version = 2
@@ -50,12 +52,12 @@ export function networkConfig(subnet = '10.88.0.0/16'): string {
 /** Variables of the kubelet that change with its configuration. */
 export const environmentFile = '/etc/kubernetes/environment';
 
-/** As kubeadm's unit, with a shorter delay before a restart. */
-export function kubeletUnit(project: string, nodeName: string, flags: readonly string[] = []): string {
+/** As kubeadm's unit, with a shorter delay before a restart. The guest has the project's folder at its path on the host. */
+export function kubeletUnit(nodeName: string, flags: readonly string[] = []): string {
   return `[Unit]
 Description=kubelet
 [Service]
-ExecStart=${project}/bin/kubelet --config=/etc/kubernetes/kubelet.json --hostname-override=${nodeName} --v=2 ${flags.join(' ')}
+ExecStart=${kubeletPath} --config=/etc/kubernetes/kubelet.json --hostname-override=${nodeName} --v=2 ${flags.join(' ')}
 Environment=NODE_COMPILE_CACHE=/var/cache/kubelet
 EnvironmentFile=-${environmentFile}
 Restart=always
@@ -64,9 +66,9 @@ RestartSec=1
 `;
 }
 
+/** The guest belongs to its node alone, so that only what a host of systemd needs differs from Kubernetes' defaults. */
 export const kubeletConfig = {
-  apiVersion: 'kubelet.config.k8s.io/v1beta1',
-  kind: 'KubeletConfiguration',
+  ...configurationType,
   cgroupDriver: 'systemd',
   containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
   readOnlyPort: 10_255,

@@ -1,6 +1,7 @@
 /** Creates and removes a cgroup in every hierarchy. */
 import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const hierarchies = '/sys/fs/cgroup';
 
@@ -13,6 +14,16 @@ export function createCgroup(path: string): void {
 /** Removes the cgroup and its children. Returns false while a process is in one of them; the caller retries. */
 export function removeCgroup(path: string): boolean {
   return [hierarchies, ...controllers()].every((root) => removeBelow(join(root, path)));
+}
+
+/** Retries, because the last processes may not be reaped yet. Returns false when one is still in the cgroup after the time. */
+export async function removeCgroupWithin(path: string, timeoutMs: number): Promise<boolean> {
+  const endMs = performance.now() + timeoutMs;
+  while (!removeCgroup(path)) {
+    if (performance.now() > endMs) return false;
+    await sleep(50);
+  }
+  return true;
 }
 
 /** cgroup v1 has a folder per controller. Links to folders that controllers share are skipped. */

@@ -1,30 +1,24 @@
 /**
- * A kubelet process to measure: the compiled daemon, standalone with its own folder of manifests or as a member of a cluster, or another
- * kubelet with the same arguments. As root it has its own cgroup root; otherwise cgroups are disabled.
+ * A kubelet that ends with this process, for benchmarks and for tests on the simulated runtime: the bundle or another kubelet, standalone with its own folder of
+ * manifests or as a member of a cluster. As root it has its own cgroup root; otherwise cgroups are disabled.
  */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reservePort } from '../host/reserve-ports.ts';
 import { Agent, request } from 'undici';
 import { ensureBuilt } from './build.ts';
-import { createCgroup, removeCgroup } from '../host/cgroups.ts';
+import { createCgroup, removeCgroupWithin } from '../host/cgroups.ts';
 import { removeLogLinks } from '../host/log-links.ts';
 import { removeFolder } from '../containerd/private-containerd.ts';
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
-
-/** Another kubelet. */
-export interface KubeletProgram {
-  readonly executable: string;
-  /** Additional fields of KubeletConfiguration. */
-  readonly configuration: Readonly<Record<string, unknown>>;
-  /** The kubelet requires its cgroup root to exist. */
-  readonly needsCgroupRoot: boolean;
-}
+import { kubeletPath, type KubeletProgram } from './kubelet-program.ts';
+import { nodeConfiguration, writeConfiguration } from './node-configuration.ts';
+import { kubeletArguments, startKubelet } from './start-kubelet.ts';
 
 export interface KubeletProcessOptions {
   /** `unix:///…` */
@@ -42,13 +36,12 @@ export interface KubeletProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const root = join(import.meta.dirname, '../..');
-const ownExecutable = join(root, 'bin/kubelet');
 const standaloneNodeName = 'bench';
 const usesCgroups = process.getuid?.() === 0;
 const startTimeoutMs = 30_000;
 /** The daemon guarantees to exit within 5 s. */
 const stopTimeoutMs = 15_000;
+const removeTimeoutMs = 1000;
 
 export class KubeletProcess {
   readonly #executable: string;
@@ -86,17 +79,13 @@ export class KubeletProcess {
       execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${options.rootBytes},mode=755`, 'tmpfs', join(folder, 'root')]);
     }
     const [healthz, readOnly] = [await reservePort(), await reservePort()];
-    writeFileSync(join(folder, 'config.json'), JSON.stringify(configuration(folder, options, healthz, readOnly)));
+    const config = join(folder, 'kubelet.yaml');
+    writeConfiguration(config, configuration(folder, options, healthz, readOnly));
     if (usesCgroups && program?.needsCgroupRoot) createCgroup(cgroupRootOf(folder));
-    const args = [
-      `--config=${join(folder, 'config.json')}`,
-      `--root-dir=${join(folder, 'root')}`,
-      `--cert-dir=${join(folder, 'certificates')}`,
-      `--hostname-override=${member?.nodeName ?? standaloneNodeName}`,
-      ...(member ? [`--kubeconfig=${member.kubeconfig}`] : []),
-    ];
+    const nodeFlags = { rootDir: join(folder, 'root'), nodeName: member?.nodeName ?? standaloneNodeName, kubeconfig: member?.kubeconfig };
+    const args = [...kubeletArguments({ config, ...nodeFlags }), '--cert-dir', join(folder, 'certificates')];
     const environment = { ...process.env, ...options.environment };
-    const kubelet = new KubeletProcess(program?.executable ?? ownExecutable, folder, { args, environment }, { healthz, readOnly });
+    const kubelet = new KubeletProcess(program?.executable ?? kubeletPath, folder, { args, environment }, { healthz, readOnly });
     try {
       await kubelet.waitUntilHealthy();
       await kubelet.#waitUntilServed();
@@ -201,25 +190,19 @@ export class KubeletProcess {
     await this.terminate();
     await this.#http.close();
     await removePods();
-    await this.#removeCgroups();
+    if (usesCgroups) await removeCgroupWithin(cgroupRootOf(this.#folder), removeTimeoutMs);
     removeLogLinks(join(this.#folder, 'logs'));
     // Unmounts volumes in memory, which the kubelet does not unmount at exit.
     removeFolder(this.#folder);
   }
 
-  /** Retries, because the last processes may not be reaped yet. */
-  async #removeCgroups(): Promise<void> {
-    if (!usesCgroups) return;
-    for (let attempt = 0; attempt < 20 && !removeCgroup(cgroupRootOf(this.#folder)); attempt += 1) await sleep(50);
-  }
-
   #spawn(): ChildProcess {
-    const log = openSync(join(this.#folder, 'log'), 'a');
-    try {
-      return spawn(this.#executable, this.#args, { stdio: ['ignore', log, log], env: this.#environment });
-    } finally {
-      closeSync(log);
-    }
+    return startKubelet({
+      executable: this.#executable,
+      args: this.#args,
+      env: this.#environment,
+      logFile: join(this.#folder, 'log'),
+    });
   }
 
   /** The read-only port belongs to another thread than the healthz port. */
@@ -253,11 +236,10 @@ export class KubeletProcess {
 
 /** Compiles the daemon from the current sources if necessary. Throws with the compiler's output. */
 export function ensureKubelet(): void {
-  if (!existsSync(ownExecutable)) throw new Error(`${ownExecutable} is not there`);
+  if (!existsSync(kubeletPath)) throw new Error(`${kubeletPath} is not there`);
   ensureBuilt();
 }
 
-/** Uses its own ports and folders, because another kubelet may run on the host. */
 function configuration(
   folder: string,
   { runtimeEndpoint, maxPods = 110, config, program }: KubeletProcessOptions,
@@ -265,17 +247,12 @@ function configuration(
   readOnlyPort: number,
 ): object {
   return {
-    apiVersion: 'kubelet.config.k8s.io/v1beta1',
-    kind: 'KubeletConfiguration',
-    containerRuntimeEndpoint: runtimeEndpoint,
-    staticPodPath: join(folder, 'manifests'),
-    podLogsDir: join(folder, 'logs'),
-    cgroupDriver: 'cgroupfs',
-    ...(usesCgroups ? { cgroupRoot: cgroupRootOf(folder) } : { cgroupsPerQOS: false, enforceNodeAllocatable: [] }),
-    failSwapOn: false,
-    failCgroupV1: false,
-    // The chains would be created in the host's network and never be removed.
-    makeIPTablesUtilChains: false,
+    ...nodeConfiguration({
+      runtimeEndpoint,
+      manifests: join(folder, 'manifests'),
+      podLogs: join(folder, 'logs'),
+      cgroupRoot: usesCgroups ? cgroupRootOf(folder) : null,
+    }),
     enableServer: true,
     address: '127.0.0.1',
     healthzBindAddress: '127.0.0.1',

@@ -1,9 +1,7 @@
 /** The paths, ports and names of `npm run cluster`. All files are in one folder, so that `down` can remove it. */
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Daemon } from '../../lab/host/daemon.ts';
-
-export const project = join(import.meta.dirname, '../..');
+import { DetachedKubelet } from '../../lab/kubelet/detached-kubelet.ts';
 
 /** Must be short: a socket's path is limited to 108 bytes. */
 const folder = '/var/lib/kubelet-cluster';
@@ -12,11 +10,7 @@ export const clusterPaths = {
   folder,
   containerd: join(folder, 'containerd'),
   controlPlane: join(folder, 'control-plane'),
-  kubeletConfig: join(folder, 'kubelet.yaml'),
-  kubeletRoot: join(folder, 'kubelet'),
-  kubeletLog: join(folder, 'kubelet.log'),
   staticPods: join(folder, 'manifests'),
-  podLogs: join(folder, 'pod-logs'),
   cgroupRoot: '/kubelet-cluster',
   /** Differs from the standard 10250 and 10248, and from `npm run up`, because other kubelets may run on this host. */
   kubeletPort: 10650,
@@ -24,4 +18,4 @@ export const clusterPaths = {
   nodeName: hostname().toLowerCase(),
 } as const;
 
-export const kubelet: Daemon = { pidFile: join(folder, 'kubelet.pid'), commandLineMark: clusterPaths.kubeletConfig };
+export const kubelet: DetachedKubelet = new DetachedKubelet(folder);

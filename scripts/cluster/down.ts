@@ -1,19 +1,14 @@
 /** `npm run cluster -- down`: removes everything that `npm run cluster` created, and prints what is kept. */
 import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { removeCgroup } from '../../lab/host/cgroups.ts';
-import { removeLogLinks } from '../../lab/host/log-links.ts';
 import { stopControlPlane } from '../../lab/control-plane/control-plane.ts';
 import { destroyPrivateContainerd, removeFolder } from '../../lab/containerd/private-containerd.ts';
-import { stopDaemon } from '../../lab/host/daemon.ts';
 import { kubelet, clusterPaths } from './cluster-paths.ts';
 
 if (existsSync(clusterPaths.folder)) {
   console.log(`==> stopping the kubelet, its pods, containerd and the control plane, and removing ${clusterPaths.folder}`);
-  await stopDaemon(kubelet);
+  await kubelet.stop();
   await Promise.all([stopControlPlane(clusterPaths.controlPlane), destroyPrivateContainerd(clusterPaths.containerd)]);
-  while (!removeCgroup(clusterPaths.cgroupRoot)) await sleep(50);
-  removeLogLinks(clusterPaths.podLogs);
+  await kubelet.removeTraces(clusterPaths.cgroupRoot);
   removeFolder(clusterPaths.folder);
 }
 console.log(

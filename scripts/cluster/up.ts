@@ -1,23 +1,14 @@
 /** `npm run cluster` after packages and modules are installed: starts control plane and containerd concurrently, then the kubelet. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { build, isBuilt } from '../../lab/kubelet/build.ts';
-import type { ApiClient } from '../../lab/control-plane/control-plane-api.ts';
-import { clusterMember } from '../../lab/control-plane/control-plane-member.ts';
+import { clusterMember, type ClusterMember } from '../../lab/control-plane/control-plane-member.ts';
 import { ControlPlane } from '../../lab/control-plane/control-plane.ts';
 import { busyboxImage, pauseImage } from '../../lab/containerd/local-images.ts';
 import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '../../lab/containerd/private-containerd.ts';
-import { findRunningPid, startDaemon, stopDaemon } from '../../lab/host/daemon.ts';
-import { kubeletConfigText } from './kubelet-config.ts';
-import { kubelet, clusterPaths, project } from './cluster-paths.ts';
-
-/** A kubelet is normally Ready a few seconds after its start. */
-const readyDeadlineMs = 60_000;
-
-interface Node {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] };
-}
+import { lateEvictions, nodeConfiguration } from '../../lab/kubelet/node-configuration.ts';
+import { waitUntilNodeReady } from '../../lab/kubelet/node-ready.ts';
+import { kubelet, clusterPaths } from './cluster-paths.ts';
 
 const startedMs = performance.now();
 
@@ -39,25 +30,25 @@ async function startContainerd(): Promise<string> {
     return containerdEndpoint(clusterPaths.containerd);
   }
   progress(`starting a private containerd in ${clusterPaths.containerd}, with the example images`);
-  const imageCache = join(project, '.cache/images');
-  const { endpoint } = await PrivateContainerd.start({ folder: clusterPaths.containerd, network: '10.98', imageCache, detached: true });
+  const { endpoint } = await PrivateContainerd.start({ folder: clusterPaths.containerd, network: '10.98', detached: true });
   progress('containerd is ready');
   return endpoint;
 }
 
-/** Returns null when the node is Ready, else the reason why it is not. */
-async function whyNotReady(api: ApiClient): Promise<string | null> {
-  if (findRunningPid(kubelet) === undefined) {
-    const log = readFileSync(clusterPaths.kubeletLog, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
-    throw new Error(`the kubelet has ended; the end of ${clusterPaths.kubeletLog}:\n${log}`);
-  }
-  // The API server may still have the status of the previous kubelet.
-  if (!(await isHealthy())) return `the kubelet does not answer on port ${clusterPaths.healthzPort}`;
-  const node = await api.find<Node>(`/api/v1/nodes/${clusterPaths.nodeName}`);
-  if (node === undefined) return `the API server knows no node ${clusterPaths.nodeName}`;
-  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
-  if (ready === undefined) return 'it has reported no status';
-  return ready.status === 'True' ? null : `Ready is ${ready.status}: ${ready.message ?? ''}`;
+function configuration(member: ClusterMember, runtimeEndpoint: string): object {
+  const { staticPods, cgroupRoot, healthzPort } = clusterPaths;
+  return {
+    ...nodeConfiguration({ runtimeEndpoint, manifests: staticPods, podLogs: kubelet.podLogs, cgroupRoot }),
+    ...member.configuration,
+    healthzPort,
+    ...lateEvictions,
+  };
+}
+
+/** The API server may still have the status of the previous kubelet. */
+async function findObstacle(): Promise<string | null> {
+  kubelet.assertRunning();
+  return (await isHealthy()) ? null : `the kubelet does not answer on port ${clusterPaths.healthzPort}`;
 }
 
 async function isHealthy(): Promise<boolean> {
@@ -69,20 +60,12 @@ async function isHealthy(): Promise<boolean> {
   }
 }
 
-async function waitUntilNodeReady(controlPlane: ControlPlane): Promise<void> {
+async function waitUntilReady(controlPlane: ControlPlane): Promise<void> {
   const api = controlPlane.client();
-  const endMs = performance.now() + readyDeadlineMs;
   try {
-    for (;;) {
-      const reason = await whyNotReady(api);
-      if (reason === null) return;
-      if (performance.now() > endMs) {
-        throw new Error(
-          `node ${clusterPaths.nodeName} is not Ready after ${readyDeadlineMs / 1000} s (${reason}); the kubelet's log is ${clusterPaths.kubeletLog}`,
-        );
-      }
-      await sleep(100);
-    }
+    await waitUntilNodeReady(api, clusterPaths.nodeName, findObstacle);
+  } catch (err) {
+    throw new Error(`${err instanceof Error ? err.message : String(err)}; the kubelet's log is ${kubelet.logFile}`, { cause: err });
   } finally {
     await api.close();
   }
@@ -105,7 +88,7 @@ To try:
   kubectl describe node ${clusterPaths.nodeName}
   kubectl delete pod web sidecar
 Images without a registry: ${busyboxImage} and ${pauseImage}
-Static pods: ${clusterPaths.staticPods}. Logs: ${clusterPaths.kubeletLog} and ${clusterPaths.controlPlane}/*.log
+Static pods: ${clusterPaths.staticPods}. Logs: ${kubelet.logFile} and ${clusterPaths.controlPlane}/*.log
 npm run cluster -- down removes all of it.`;
 }
 
@@ -123,15 +106,14 @@ try {
     build();
   }
   const controlPlane = await starting;
-  await stopDaemon(kubelet);
+  await kubelet.stop();
   progress(`starting the kubelet, which joins as node ${clusterPaths.nodeName}`);
   const member = clusterMember(controlPlane, clusterPaths.nodeName, clusterPaths.kubeletPort);
-  writeFileSync(clusterPaths.kubeletConfig, kubeletConfigText(member, endpoint));
-  const args = ['--config', clusterPaths.kubeletConfig, '--kubeconfig', member.kubeconfig, '--root-dir', clusterPaths.kubeletRoot];
-  startDaemon(kubelet, join(project, 'bin/kubelet'), [...args, '--hostname-override', clusterPaths.nodeName], clusterPaths.kubeletLog);
+  const { nodeName } = clusterPaths;
+  kubelet.start({ nodeName, kubeconfig: member.kubeconfig, configuration: configuration(member, endpoint), writtenBy: 'npm run cluster' });
   await Promise.all([
     progressAfter('the scheduler and the controllers are ready', ControlPlane.start(options)),
-    progressAfter(`node ${clusterPaths.nodeName} is Ready`, waitUntilNodeReady(controlPlane)),
+    progressAfter(`node ${clusterPaths.nodeName} is Ready`, waitUntilReady(controlPlane)),
   ]);
   console.log(usageText(controlPlane));
 } catch (err) {

@@ -1,9 +1,6 @@
 /** `npm run down`: removes everything that `npm run up` created, with and without `--simulate`, and prints what is kept. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { removeCgroup } from '../../lab/host/cgroups.ts';
-import { removeLogLinks } from '../../lab/host/log-links.ts';
 import { destroyPrivateContainerd, removeFolder } from '../../lab/containerd/private-containerd.ts';
 import { upPaths, project } from './up-paths.ts';
 import { stopDaemon } from '../../lab/host/daemon.ts';
@@ -11,12 +8,11 @@ import { stopDaemon } from '../../lab/host/daemon.ts';
 for (const paths of [upPaths(false), upPaths(true)]) {
   if (!existsSync(paths.folder)) continue;
   console.log(`==> stopping the kubelet and removing ${paths.folder}`);
-  await stopDaemon({ pidFile: paths.kubeletPid, commandLineMark: paths.kubeletConfig });
-  await stopDaemon({ pidFile: join(paths.folder, 'runtime.pid'), commandLineMark: paths.simulatedSocket });
+  await paths.kubelet.stop();
+  await stopDaemon(paths.simulatedRuntime);
   if (!paths.simulate) {
     await destroyPrivateContainerd(paths.containerd);
-    while (!removeCgroup(paths.cgroupRoot)) await sleep(50);
-    removeLogLinks(paths.podLogs);
+    await paths.kubelet.removeTraces(paths.cgroupRoot);
   }
   removeFolder(paths.folder);
 }

@@ -1,5 +1,5 @@
 /** `npm run up` after packages and modules are installed: starts runtime and kubelet and shows a live table. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,9 +7,9 @@ import { parseArgs } from 'node:util';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { build, isBuilt } from '../../lab/kubelet/build.ts';
 import { containerdEndpoint, PrivateContainerd, findRunningContainerd } from '../../lab/containerd/private-containerd.ts';
-import { kubeletConfigText } from './kubelet-config.ts';
 import { upPaths, project, type UpPaths } from './up-paths.ts';
-import { findRunningPid, startDaemon, stopDaemon } from '../../lab/host/daemon.ts';
+import { findRunningPid, startDaemon } from '../../lab/host/daemon.ts';
+import { lateEvictions, nodeConfiguration } from '../../lab/kubelet/node-configuration.ts';
 import { fitToTerminal, formatPodTable, terminalSize } from './pod-table.ts';
 
 const options = parseOptions();
@@ -55,18 +55,16 @@ async function startRuntime(paths: UpPaths): Promise<string> {
   const { endpoint } = await PrivateContainerd.start({
     folder: paths.containerd,
     network: '10.99',
-    imageCache: paths.imageCache,
     detached: true,
   });
   return endpoint;
 }
 
 async function startSimulatedRuntime(paths: UpPaths): Promise<string> {
-  const daemon = { pidFile: join(paths.folder, 'runtime.pid'), commandLineMark: paths.simulatedSocket };
-  if (findRunningPid(daemon) === undefined) {
+  if (findRunningPid(paths.simulatedRuntime) === undefined) {
     progress('starting the simulated runtime');
     startDaemon(
-      daemon,
+      paths.simulatedRuntime,
       process.execPath,
       [join(project, 'dist/lab/simulated-runtime/index.js'), '--socket', paths.simulatedSocket],
       join(paths.folder, 'runtime.log'),
@@ -76,6 +74,21 @@ async function startSimulatedRuntime(paths: UpPaths): Promise<string> {
       throw new Error(`the simulated runtime did not start; its output is in ${paths.folder}/runtime.log`);
   }
   return `unix://${paths.simulatedSocket}`;
+}
+
+/** Of a kubelet outside of a cluster. */
+function configuration(paths: UpPaths, runtimeEndpoint: string): object {
+  const { simulate, examples, kubelet, readOnlyPort, healthzPort } = paths;
+  // The simulated runtime needs no root.
+  const cgroupRoot = simulate ? null : paths.cgroupRoot;
+  return {
+    ...nodeConfiguration({ runtimeEndpoint, manifests: examples, podLogs: kubelet.podLogs, cgroupRoot }),
+    registerNode: false,
+    address: '127.0.0.1',
+    readOnlyPort,
+    healthzPort,
+    ...lateEvictions,
+  };
 }
 
 /** Returns null while the kubelet does not respond. */
@@ -89,18 +102,11 @@ async function fetchPods(paths: UpPaths): Promise<readonly Pod[] | null> {
 }
 
 /** Redraws the table on a terminal with a size. Otherwise prints it when anything except an age has changed. */
-async function showTable(
-  paths: UpPaths,
-  kubelet: { readonly pidFile: string; readonly commandLineMark: string },
-  signal: AbortSignal,
-): Promise<void> {
+async function showTable(paths: UpPaths, signal: AbortSignal): Promise<void> {
   let last = '';
   let linesUp = 0;
   while (!signal.aborted) {
-    if (findRunningPid(kubelet) === undefined) {
-      const log = readFileSync(paths.kubeletLog, 'utf8').trimEnd().split('\n').slice(-5).join('\n');
-      throw new Error(`the kubelet has ended; the end of ${paths.kubeletLog}:\n${log}`);
-    }
+    paths.kubelet.assertRunning();
     const pods = await fetchPods(paths);
     if (pods) {
       const table = formatPodTable(pods, Date.now());
@@ -121,7 +127,6 @@ async function showTable(
 }
 
 const paths = upPaths(options.simulate);
-const kubelet = { pidFile: paths.kubeletPid, commandLineMark: paths.kubeletConfig };
 const ended = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.abort());
 // The reader of a pipe has closed it, like `head`.
@@ -133,18 +138,16 @@ try {
     build();
   }
   const endpoint = await startRuntime(paths);
-  await stopDaemon(kubelet);
-  progress(`starting the kubelet on ${paths.examples} (its log: ${paths.kubeletLog})`);
-  writeFileSync(paths.kubeletConfig, kubeletConfigText(paths, endpoint));
-  const args = ['--config', paths.kubeletConfig, '--root-dir', paths.kubeletRoot, '--hostname-override', hostname().toLowerCase()];
-  startDaemon(kubelet, join(project, 'bin/kubelet'), args, paths.kubeletLog);
+  await paths.kubelet.stop();
+  progress(`starting the kubelet on ${paths.examples} (its log: ${paths.kubelet.logFile})`);
+  paths.kubelet.start({ nodeName: hostname().toLowerCase(), configuration: configuration(paths, endpoint), writtenBy: 'npm run up' });
   const timer = options.for === undefined ? undefined : setTimeout(() => ended.abort(), Number(options.for) * 1000);
-  await showTable(paths, kubelet, ended.signal);
+  await showTable(paths, ended.signal);
   clearTimeout(timer);
 } catch (err) {
   console.error(`npm run up: ${err instanceof Error ? err.message : String(err)}`);
   process.exitCode = 1;
 }
 progress('stopping the kubelet; its pods keep running. npm run down removes everything');
-await stopDaemon(kubelet);
+await paths.kubelet.stop();
 process.exit();

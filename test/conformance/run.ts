@@ -18,10 +18,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../../lab/kubelet/build.ts';
-import { removeCgroup } from '../../lab/host/cgroups.ts';
+import { removeCgroupWithin } from '../../lab/host/cgroups.ts';
 import { ensureContainerd } from '../../lab/containerd/installations/installations.ts';
 import { NetworkNamespace } from '../runner/network-namespace.ts';
 import { ensureConformanceBinaries } from './binaries.ts';
@@ -83,7 +82,7 @@ async function runInNamespaces({ name, suite }: TestList): Promise<boolean> {
     return code === 0;
   } finally {
     namespace.delete();
-    for (let attempt = 0; attempt < 100 && !removeCgroup(`/${basename(folder)}`); attempt += 1) await sleep(50);
+    await removeCgroupWithin(`/${basename(folder)}`, 5000);
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -9,8 +9,6 @@ import type { ConformanceBinaries } from './binaries.ts';
 import { ImageRegistry, writeRegistryTree } from './image-registry.ts';
 import { testImages } from './images.ts';
 
-const project = join(import.meta.dirname, '../..');
-
 /** Has everything that the tests ask of a runtime. */
 export const containerdVersion = '2.1';
 
@@ -35,8 +33,7 @@ export class TestRuntime {
     mkdirSync(mirror, { recursive: true });
     writeFileSync(join(mirror, 'hosts.toml'), `[host."${registry.url}"]\n  capabilities = ["pull", "resolve"]\n`);
     const installation = ensureContainerd(containerdVersion);
-    const imageCache = join(project, '.cache/images');
-    const { endpoint } = await PrivateContainerd.start({ folder, network: '10.97', installation, imageCache, detached: true });
+    const { endpoint } = await PrivateContainerd.start({ folder, network: '10.97', installation, detached: true });
     return new TestRuntime(folder, endpoint, registry);
   }
 

@@ -214,7 +214,7 @@ test('SIGHUP reloads the configuration: the verbosity of all threads changes', a
 test('starts with a field of a newer version, with a warning; a configuration that it may not read any more is kept, with an error', async (t) => {
   ensureBuilt();
   const prepared = await prepareKubelet(t);
-  const file = join(prepared.folder, 'kubelet.json');
+  const file = prepared.configFile;
   prepared.configure({ fieldOfANewerVersion: true });
   // Without these capabilities the permissions of files are those of root's own.
   const capabilities = ['--inh-caps=-dac_override,-dac_read_search', '--bounding-set=-dac_override,-dac_read_search'];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { busyboxArchive } from '../../lab/containerd/local-images.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,6 @@ import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
 
-const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
 const preload = join(import.meta.dirname, '../support/preloads/thread-ender.mjs');
 
 describe('a standalone node', () => {
@@ -191,7 +191,7 @@ describe('a standalone node', () => {
 
   test('pulls with the node’s credentials, each time under policy Always', async () => {
     // This is the last test of the file, because the busybox image of all tests needs these credentials afterwards.
-    const registry = await PrivateRegistry.start(hooks, archive, { node: 'geheim' });
+    const registry = await PrivateRegistry.start(hooks, busyboxArchive, { node: 'geheim' });
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     mkdirSync(node.rootDir, { recursive: true });
     writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Agent, request } from 'undici';
+import { busyboxArchive } from '../../lab/containerd/local-images.ts';
 import {
   Signal,
   type ContainerStatusResponse,
@@ -23,8 +24,6 @@ import { PrivateRegistry } from '../support/kubelet/private-registry.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { kubeletPath } from '../support/kubelet/kubelet-command.ts';
 import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
-
-const archive = join(import.meta.dirname, '../../.cache/images/local.example_busybox.tar');
 
 describe('node settings', () => {
   const hooks = new Cleanups();
@@ -87,7 +86,7 @@ describe('node settings', () => {
   });
 
   test('maxParallelImagePulls limits parallel pulls', async () => {
-    const registry = await PrivateRegistry.start(hooks, archive, { node: 'geheim' });
+    const registry = await PrivateRegistry.start(hooks, busyboxArchive, { node: 'geheim' });
     const auths = { [registry.host]: { username: 'node', password: 'geheim' } };
     writeFileSync(join(node.rootDir, 'config.json'), JSON.stringify({ auths }));
     const released = Promise.withResolvers<void>();

@@ -18,7 +18,6 @@ import { aLogger } from '../support/logger.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';
 import { busybox } from '../support/kubelet/test-node.ts';
 
-const project = join(import.meta.dirname, '../..');
 const limits = { deadlineMs: 30_000 };
 const uid = 'pleg-e2e' as PodUID;
 const labels = { 'io.kubernetes.pod.name': 'web', 'io.kubernetes.pod.namespace': 'default', 'io.kubernetes.pod.uid': uid };
@@ -29,7 +28,6 @@ async function aPleg(t: TestContext, version: '1.6' | '1.7') {
     PrivateContainerd.start({
       folder: join(folder, 'containerd'),
       network: version === '1.6' ? '10.98' : '10.99',
-      imageCache: join(project, '.cache/images'),
       installation: ensureContainerd(version),
     });
   let containerd = await start();

@@ -61,7 +61,7 @@ describe('the usage of a node', () => {
     mkdirSync(dirname(socket), { recursive: true });
     symlinkSync(node.containerd.endpoint.replace('unix://', ''), socket);
     containerRuntimeEndpoint = `unix://${socket}`;
-    await node.startKubelet({ config: { containerRuntimeEndpoint } });
+    await node.startKubelet({ configuration: { containerRuntimeEndpoint } });
     const limits = { cpu: '200m', memory: '64Mi' };
     node.apply(
       aManifest('eater', {
@@ -245,7 +245,7 @@ describe('the usage of a node', () => {
     const own = cgroupOf('busy');
     mkdirSync(join(own, 'below'));
     rmdirSync(join(own, 'below'));
-    await node.startKubelet({ config: { containerRuntimeEndpoint, cgroupsPerQOS: false, enforceNodeAllocatable: [] } });
+    await node.startKubelet({ configuration: { containerRuntimeEndpoint, cgroupsPerQOS: false, enforceNodeAllocatable: [] } });
     const first = await waitUntil('the pod is listed', () => podUsage().catch(() => undefined), 40_000);
     assert.deepEqual(startTimesOf(first), await createdAt());
     assert.ok(

@@ -2,14 +2,14 @@
  * The host of upstream's node suite, `test/e2e_node`, which starts etcd, an API server and the kubelet itself: containerd with the images of the
  * tests, and a working folder. Runs on the private host of private-host.sh.
  */
-import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
+import { kubeletPath } from '../../../lab/kubelet/kubelet-program.ts';
+import { configurationType, writeConfiguration } from '../../../lab/kubelet/node-configuration.ts';
 import type { ConformanceBinaries } from '../binaries.ts';
 import type { GinkgoSuite } from '../ginkgo.ts';
 import { TestRuntime } from '../test-runtime.ts';
 
-const project = join(import.meta.dirname, '../../..');
 const nodeName = 'node-suite';
 
 export class NodeSuite {
@@ -30,9 +30,9 @@ export class NodeSuite {
     const work = join(this.folder, 'suite');
     mkdirSync(work);
     copyFileSync(binaries['e2e_node.test'], join(work, 'e2e_node.test'));
-    symlinkSync(join(project, 'bin/kubelet'), join(work, 'kubelet'));
+    symlinkSync(kubeletPath, join(work, 'kubelet'));
     const configuration = join(work, 'base-configuration.yaml');
-    writeFileSync(configuration, stringify(baseConfiguration));
+    writeConfiguration(configuration, baseConfiguration);
     return {
       program: join(work, 'e2e_node.test'),
       flags: [
@@ -55,8 +55,7 @@ export class NodeSuite {
 
 /** As in test/e2e_node/jenkins/default-kubelet-config.yaml, with what this host needs. The suite adds its own settings. */
 const baseConfiguration = {
-  apiVersion: 'kubelet.config.k8s.io/v1beta1',
-  kind: 'KubeletConfiguration',
+  ...configurationType,
   cgroupDriver: 'cgroupfs',
   cgroupRoot: '/',
   podCIDR: '10.100.0.0/24',

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { createCgroup } from '../../../lab/host/cgroups.ts';
 import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
+import type { KubeletProgram } from '../../../lab/kubelet/kubelet-program.ts';
 import { ensureGoKubeletBinary } from '../../../lab/programs/go-kubelet.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import {
@@ -24,7 +25,7 @@ import { isReady, kindOf, readyProbe, startWorkloads, type WorkloadHost } from '
 import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
 import { changesBetween, snapshotOf } from '../../support/kubelet/node-snapshot.ts';
-import { aBusybox, aManifest, type KubeletProgram } from '../../support/kubelet/test-node.ts';
+import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'change-over';
 /** Each kubelet compares its statuses with the API server's every ten seconds. */
@@ -36,10 +37,10 @@ const goGraceMs = 12_000;
 test('a node with 100 pods changes over from the Go kubelet and back', async (t) => {
   const host = await startHost(t);
   const { pods, node } = host;
-  const goKubelet: KubeletProgram = {
+  const goKubelet: Partial<KubeletProgram> = {
     executable: await ensureGoKubeletBinary((line) => t.diagnostic(line)),
     // The chains would be created in the host's network and never be removed.
-    config: { makeIPTablesUtilChains: false },
+    configuration: { makeIPTablesUtilChains: false },
   };
   createCgroup(node.cgroupRoot);
 
@@ -90,7 +91,7 @@ function hostAddress(): string {
 const passing = ['crashing', 'initializing', 'terminating', 'job'];
 
 /** Replaces the kubelet. Returns how the node differs from what the previous kubelet has left. */
-async function changeOver(host: Host, prefix: string, next: KubeletProgram): Promise<string[]> {
+async function changeOver(host: Host, prefix: string, next: Partial<KubeletProgram>): Promise<string[]> {
   const { cluster, joining, node, pods, namespace, shared } = host;
   const stable = pods.all().filter((pod) => !passing.some((kind) => kindOf(pod).startsWith(kind)));
   const uids = new Set(stable.map((pod) => pod.metadata.annotations?.['kubernetes.io/config.mirror'] ?? pod.metadata.uid));

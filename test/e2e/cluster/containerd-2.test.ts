@@ -6,13 +6,11 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { NodeStatus } from '../../../src/main/node/node-object.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
-import { buildImageArchive, groupsImage } from '../../../lab/containerd/local-images.ts';
+import { buildImageArchive, busyboxArchive, groupsImage, imageCache } from '../../../lab/containerd/local-images.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
-
-const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');
 
 const featureGates = { AtomicWriteVolumeUserFields: true, EmptyDirVolumeMode: true, VolumeBindMountOptions: true };
 
@@ -216,7 +214,7 @@ describe('containerd 2.1', () => {
 
   test('supplementalGroupsPolicy decides about the groups of the image', async () => {
     const { name } = groupsImage;
-    cluster.node.containerd.ctr('images', 'import', '--base-name', name, buildImageArchive(join(archive, '..'), groupsImage));
+    cluster.node.containerd.ctr('images', 'import', '--base-name', name, buildImageArchive(imageCache, groupsImage));
     const groupsWith = (supplementalGroupsPolicy: 'Merge' | 'Strict') =>
       cluster.outputOf(`groups-${supplementalGroupsPolicy.toLowerCase()}`, {
         securityContext: { runAsUser: 65534, runAsGroup: 1000, supplementalGroups: [5], supplementalGroupsPolicy },
@@ -276,7 +274,7 @@ describe('containerd 2.1', () => {
 
   // The last test: the registry serves the content of the busybox image, and others may not use it then without the secret.
   test('an image volume has the files of the image, pulled with the pod’s secrets', async () => {
-    const registry = await PrivateRegistry.start(hooks, archive, { me: 'geheim' });
+    const registry = await PrivateRegistry.start(hooks, busyboxArchive, { me: 'geheim' });
     const login = [`--docker-server=${registry.host}`, '--docker-username=me', '--docker-password=geheim'];
     await cluster.kubectl('create', 'secret', 'docker-registry', 'registry', ...login);
     const reference = `${registry.host}/team/models:1`;

@@ -156,7 +156,7 @@ describe('a restarted kubelet', () => {
         return { code: grpcCode.UNAVAILABLE, details: 'busy' };
       },
     );
-    await node.node.startKubelet({ config: { containerRuntimeEndpoint: proxy.endpoint } });
+    await node.node.startKubelet({ configuration: { containerRuntimeEndpoint: proxy.endpoint } });
     await node.untilReady();
     await waitUntil('the runtime has not told several times', () => refusals > 20, 60_000);
     refused.clear();

@@ -1,8 +1,7 @@
 /** Private images: pull secrets, a registry with authentication, a real runtime. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { pauseImage } from '../../../lab/containerd/local-images.ts';
+import { busyboxArchive, pauseImage } from '../../../lab/containerd/local-images.ts';
 import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
@@ -11,7 +10,6 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest, TestNode } from '../../support/kubelet/test-node.ts';
 
 const nodeName = 'cluster-images';
-const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');
 
 describe('a private image', () => {
   const hooks = new Cleanups();
@@ -57,7 +55,7 @@ describe('a private image', () => {
     const member = await cluster.member(hooks, nodeName);
     config = { ...member.config };
     node = await TestNode.start(hooks, { ...member, config });
-    registry = await PrivateRegistry.start(hooks, archive, { me: 'geheim' });
+    registry = await PrivateRegistry.start(hooks, busyboxArchive, { me: 'geheim' });
     await node.startKubelet();
     await secret('right', 'geheim');
     await secret('wrong', 'geraten');

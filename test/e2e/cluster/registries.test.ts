@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { busyboxArchive } from '../../../lab/containerd/local-images.ts';
 import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
@@ -13,7 +14,6 @@ import { registryPassword } from '../../support/kubelet/token-server.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 
-const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');
 const pluginVersion = 'credentialprovider.kubelet.k8s.io/v1';
 const audience = 'registry.example';
 
@@ -61,7 +61,7 @@ describe('a registry with TLS and authentication', () => {
       imagePullProgressTimeout: '8s',
     });
     hooks.after(() => node.destroy());
-    const common = { archive, users: ['me', 'robot'] } as const;
+    const common = { archive: busyboxArchive, users: ['me', 'robot'] } as const;
     basic = await DockerRegistry.start(hooks, {
       ...common,
       name: 'basic.test',
@@ -136,7 +136,7 @@ describe('a registry with TLS and authentication', () => {
   });
 
   test('a registry that stalls delays serial pulls of other pods until the runtime gives up', async () => {
-    const registry = await PrivateRegistry.start(hooks, archive, {});
+    const registry = await PrivateRegistry.start(hooks, busyboxArchive, {});
     registry.delayUntil(new Promise(() => {}));
     await create('stalled', `${registry.host}/team/app:1`);
     await node.untilEvent('stalled', 'Pulling', /^Pulling image /);

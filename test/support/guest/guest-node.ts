@@ -62,7 +62,7 @@ export class GuestNode {
     const node = await GuestNode.boot({ ...options, prepare: async (guest) => (prepared = (await prepare?.(guest)) ?? {}) });
     node.#prepared = prepared.config ?? {};
     try {
-      await node.guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(project, nodeName, prepared.flags));
+      await node.guest.write('/etc/systemd/system/kubelet.service', kubeletUnit(nodeName, prepared.flags));
       await node.guest.check('systemctl daemon-reload');
       await node.startKubelet(config, { timeFactor });
       return node;
@@ -81,7 +81,7 @@ export class GuestNode {
     network,
     prepare,
   }: Omit<GuestNodeOptions, 'config' | 'timeFactor'> = {}): Promise<GuestNode> {
-    const images = buildLocalImageArchives(join(project, '.cache/images'));
+    const images = buildLocalImageArchives();
     const installation = ensureContainerd(containerd);
     const shared = [project, ...share, ...(installation ? [installation] : [])];
     const guest = await Guest.boot({ memory, cpus, share: shared, network: network ?? layCable() });

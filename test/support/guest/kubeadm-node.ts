@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Guest, GuestNetwork } from '../../../lab/guest/guest.ts';
-import { buildImageArchive, busyboxImage, pauseImage } from '../../../lab/containerd/local-images.ts';
+import { buildImageArchive, busyboxImage, imageCache, pauseImage } from '../../../lab/containerd/local-images.ts';
 import { kubernetesVersion } from '../../../src/shared/kubernetes/version.ts';
 import { requiredVersion } from '../../../lab/programs/go-build.ts';
 import { ensureControlPlane } from '../../../lab/programs/control-plane.ts';
@@ -42,7 +42,6 @@ const kubeadmPauseImage = 'registry.k8s.io/pause:3.10.2';
 const nameServer = '10.99.0.254';
 /** The folder of patches on the control plane's host. */
 export const kubeadmPatches = '/root/patches';
-const imageFolder = join(import.meta.dirname, '../../../.cache/images');
 /** A guest computes several times slower than its host: fewer collections of garbage. */
 const env = [{ name: 'GOGC', value: '300' }];
 /**
@@ -114,7 +113,7 @@ export async function bootKubeadmNode({
       await node.guest.write(join(units, file), readFileSync(join(import.meta.dirname, 'kubeadm', file.split('/').at(-1) ?? ''), 'utf8'));
     }
     await node.guest.check('systemctl daemon-reload');
-    const archive = buildImageArchive(imageFolder, kubeProxyImage);
+    const archive = buildImageArchive(imageCache, kubeProxyImage);
     await node.guest.check(`ctr -n k8s.io images import --base-name ${kubeProxyImage.name} ${archive}`);
     await tag(node.guest, `${kubeProxyImage.name}:1`, `registry.k8s.io/kube-proxy:${kubernetesVersion}`);
     await tag(node.guest, busyboxImage, `registry.k8s.io/coredns/coredns:${coreDNSVersion}`);

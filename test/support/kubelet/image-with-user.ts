@@ -3,9 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { busyboxArchive } from '../../../lab/containerd/local-images.ts';
 import type { TestNode } from './test-node.ts';
-
-const archive = join(import.meta.dirname, '../../../.cache/images/local.example_busybox.tar');
 
 /** Returns the name of an image with this USER, such as `1000:2000`. */
 export function importImageWithUser(node: TestNode, repository: string, user: string): string {
@@ -13,7 +12,7 @@ export function importImageWithUser(node: TestNode, repository: string, user: st
   const run = (command: string, ...args: string[]) => execFileSync(command, args, { cwd: work, stdio: ['ignore', 'ignore', 'inherit'] });
   try {
     mkdirSync(join(work, 'layout'));
-    run('tar', '-xf', archive, '-C', 'layout');
+    run('tar', '-xf', busyboxArchive, '-C', 'layout');
     run('umoci', 'config', '--image', 'layout:1', `--config.user=${user}`);
     run('tar', '-C', 'layout', '-cf', 'image.tar', '.');
     const name = `local.example/${repository}`;

@@ -4,12 +4,13 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { kubeletPath } from '../../../lab/kubelet/kubelet-program.ts';
 import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
 import { kubeletEnvironment } from './kubelet-environment.ts';
 
 export { ensureBuilt } from '../../../lab/kubelet/build.ts';
 
-export const kubeletPath = join(import.meta.dirname, '../../../bin/kubelet');
+export { kubeletPath };
 
 export interface CommandResult {
   readonly code: number | null;

@@ -1,11 +1,9 @@
 /** Runs the commands `kubelet timeline`, `image-gc` and `eviction` of the bundle. */
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { kubeletPath } from '../../../lab/kubelet/kubelet-program.ts';
 import type { TimelineJson } from '../../../src/shared/contracts/timeline.ts';
 import { kubeletEnvironment } from './kubelet-environment.ts';
 import { waitUntil } from '../runtime/simulated-runtime.ts';
-
-const kubelet = join(import.meta.dirname, '../../../bin/kubelet');
 
 export interface CommandOutput {
   readonly code: number;
@@ -19,7 +17,7 @@ export function runLocalCommand(
   ...args: readonly string[]
 ): Promise<CommandOutput> {
   return new Promise((resolve) => {
-    execFile(kubelet, [command, ...args, '--root-dir', rootDir], { env: kubeletEnvironment() }, (err, stdout, stderr) =>
+    execFile(kubeletPath, [command, ...args, '--root-dir', rootDir], { env: kubeletEnvironment() }, (err, stdout, stderr) =>
       resolve({ code: typeof err?.code === 'number' ? err.code : err ? -1 : 0, stdout, stderr }),
     );
   });

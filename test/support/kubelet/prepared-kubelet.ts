@@ -1,7 +1,8 @@
 /** Prepares the compiled command: a simulated runtime, a folder, and a configuration file with additional fields of the test. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { reservePort } from '../../../lab/host/reserve-ports.ts';
+import { noEvictions, nodeConfiguration, writeConfiguration } from '../../../lab/kubelet/node-configuration.ts';
 import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 import { aFolder } from './kubelet-command.ts';
 import { startSimulatedRuntime, waitUntil, type TestHooks, type SimulatedRuntimeProcess } from '../runtime/simulated-runtime.ts';
@@ -9,6 +10,7 @@ import { startSimulatedRuntime, waitUntil, type TestHooks, type SimulatedRuntime
 export interface PreparedKubelet {
   readonly runtime: SimulatedRuntimeProcess;
   readonly folder: string;
+  readonly configFile: string;
   readonly healthzPort: number;
   readonly args: readonly string[];
   /** Rewrites the configuration file with additional fields. */
@@ -25,27 +27,21 @@ export async function prepareKubelet(
   const healthzPort = await reservePort();
   mkdirSync(join(folder, 'manifests'));
   const config = {
-    apiVersion: 'kubelet.config.k8s.io/v1beta1',
-    kind: 'KubeletConfiguration',
-    staticPodPath: join(folder, 'manifests'),
-    podLogsDir: join(folder, 'logs/pods'),
-    containerRuntimeEndpoint: runtime.endpoint,
+    ...nodeConfiguration({
+      runtimeEndpoint: runtime.endpoint,
+      manifests: join(folder, 'manifests'),
+      podLogs: join(folder, 'logs/pods'),
+      cgroupRoot: null,
+    }),
     healthzPort,
-    cgroupsPerQOS: false,
-    enforceNodeAllocatable: [],
-    failCgroupV1: false,
-    // The chains would stay in the host's packet filter.
-    makeIPTablesUtilChains: false,
-    failSwapOn: false,
-    // A full disk of the test host must cost no pod.
-    evictionHard: {},
+    ...noEvictions,
     ...fields,
   };
-  const file = join(folder, 'kubelet.json');
-  const configure = (more: Record<string, unknown>) => writeFileSync(file, JSON.stringify({ ...config, ...more }));
+  const configFile = join(folder, 'kubelet.yaml');
+  const configure = (more: Record<string, unknown>) => writeConfiguration(configFile, { ...config, ...more });
   configure({});
-  const args = ['--config', file, '--root-dir', join(folder, 'root'), '--cert-dir', join(folder, 'pki')];
-  return { runtime, folder, healthzPort, args, configure };
+  const args = ['--config', configFile, '--root-dir', join(folder, 'root'), '--cert-dir', join(folder, 'pki')];
+  return { runtime, folder, configFile, healthzPort, args, configure };
 }
 
 export async function waitUntilHealthy({ healthzPort }: PreparedKubelet): Promise<void> {

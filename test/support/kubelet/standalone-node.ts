@@ -9,6 +9,7 @@ import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { startRuntimeProcess } from '../../../lab/simulated-runtime/client.ts';
 import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 import { removeLogLinks } from '../../../lab/host/log-links.ts';
+import { nodeConfiguration, writeConfiguration } from '../../../lab/kubelet/node-configuration.ts';
 import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
 import { LiveConfiguration } from '../../../src/main/config/live-configuration.ts';
 import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
@@ -137,7 +138,7 @@ export class StandaloneNode {
       ['root-dir', join(this.folder, 'kubelet')],
     ]);
     const file = join(this.folder, 'kubelet.yaml');
-    writeFileSync(file, JSON.stringify({ ...this.#configuration(), ...configuration }));
+    writeConfiguration(file, { ...this.#configuration(), ...configuration });
     const { config, featureGates } = loadConfiguration({ file, dropInDir: '', decoding: 'strict', applyFlags: (loaded) => loaded });
     const flags = toKubeletFlags(values);
     return {
@@ -154,16 +155,12 @@ export class StandaloneNode {
 
   #configuration(): object {
     return {
-      apiVersion: 'kubelet.config.k8s.io/v1beta1',
-      kind: 'KubeletConfiguration',
-      staticPodPath: this.manifests,
-      containerRuntimeEndpoint: this.runtime.endpoint,
-      podLogsDir: join(this.folder, 'logs/pods'),
-      // The chains would stay in the host's packet filter.
-      makeIPTablesUtilChains: false,
-      // The simulated containers have no cgroups.
-      cgroupsPerQOS: false,
-      enforceNodeAllocatable: [],
+      ...nodeConfiguration({
+        runtimeEndpoint: this.runtime.endpoint,
+        manifests: this.manifests,
+        podLogs: join(this.folder, 'logs/pods'),
+        cgroupRoot: null,
+      }),
       address: '127.0.0.1',
       readOnlyPort: this.#ports.readOnly,
       healthzPort: this.#ports.healthz,

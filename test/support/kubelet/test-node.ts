@@ -2,12 +2,15 @@
  * A node for end-to-end tests: a private containerd and the compiled kubelet with a folder of manifests, all in one folder that is removed at
  * the end of the test. Tests observe `/pods`, the runtime's CRI, cgroups, mounts and files.
  */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, type ChildProcess } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { stringify } from 'yaml';
 import { ensureBuilt } from '../../../lab/kubelet/build.ts';
+import type { KubeletProgram } from '../../../lab/kubelet/kubelet-program.ts';
+import { noEvictions, nodeConfiguration, noImageRemovals, writeConfiguration } from '../../../lab/kubelet/node-configuration.ts';
+import { kubeletArguments, startKubelet } from '../../../lab/kubelet/start-kubelet.ts';
 import { ensureContainerd, type ContainerdVersion } from '../../../lab/containerd/installations/installations.ts';
 import {
   destroyPrivateContainerd,
@@ -23,9 +26,6 @@ import { canConnect } from './can-connect.ts';
 import { kubeletEnvironment } from './kubelet-environment.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 
-const project = join(import.meta.dirname, '../../..');
-const ownKubelet = join(project, 'bin/kubelet');
-const imageCache = join(project, '.cache/images');
 export const busybox = 'local.example/busybox:1';
 
 export interface TestNodeOptions {
@@ -69,13 +69,6 @@ export function aManifest(name: string, spec: Partial<PodSpec> = {}, metadata: P
 export function aBusybox(fields: Partial<Container> & { readonly sh?: string } = {}): Container {
   const { sh = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done', ...rest } = fields;
   return { name: 'app', image: busybox, command: ['sh', '-c', sh], ...rest };
-}
-
-/** A kubelet that takes the flags and the configuration of this project's. */
-export interface KubeletProgram {
-  readonly executable?: string;
-  /** Fields of KubeletConfiguration that replace the node's. */
-  readonly config?: Readonly<Record<string, unknown>>;
 }
 
 let networks = 0;
@@ -152,7 +145,6 @@ export class TestNode {
       folder: join(this.folder, 'containerd'),
       network: this.#network,
       masquerade: false,
-      imageCache,
       installation: ensureContainerd(version),
       hugePageLimits,
       ...(imagePullProgressTimeout !== undefined && { imagePullProgressTimeout }),
@@ -163,19 +155,22 @@ export class TestNode {
     this.#cri ??= new CriClient({ endpoint: this.#containerd.endpoint });
   }
 
-  /** Starts the kubelet, or another one with the same files and ports, and waits until it is healthy. */
-  async startKubelet({ executable = ownKubelet, config: changes = {} }: KubeletProgram = {}): Promise<void> {
+  /**
+   * Starts the kubelet, or another one with the same files and ports, and waits until it is healthy.
+   * @param program its fields of KubeletConfiguration replace the node's
+   */
+  async startKubelet({ executable, configuration = {} }: Partial<KubeletProgram> = {}): Promise<void> {
     // A restarted kubelet uses the same ports.
     this.#ports ??= { readOnly: await reservePort(), healthz: await reservePort() };
     const config = join(this.folder, 'kubelet.yaml');
-    writeFileSync(config, stringify({ ...this.#configuration(), ...changes }));
-    const log = openSync(join(this.folder, 'kubelet.log'), 'a');
-    this.#kubelet = spawn(
+    writeConfiguration(config, { ...this.#configuration(), ...configuration });
+    const { rootDir, nodeName } = this;
+    this.#kubelet = startKubelet({
       executable,
-      ['--config', config, '--root-dir', this.rootDir, '--hostname-override', this.nodeName, '-v=4', ...(this.#options.flags ?? [])],
-      { stdio: ['ignore', log, log], env: kubeletEnvironment({ TEST_NODE_FOLDER: this.folder, ...this.#options.env }) },
-    );
-    closeSync(log);
+      args: [...kubeletArguments({ config, rootDir, nodeName }), '-v=4', ...(this.#options.flags ?? [])],
+      env: kubeletEnvironment({ TEST_NODE_FOLDER: this.folder, ...this.#options.env }),
+      logFile: join(this.folder, 'kubelet.log'),
+    });
     // The ports belong to different threads.
     await waitUntil('the kubelet is healthy', async () => (await this.#isHealthy()) && (await this.#serves()), 30_000);
   }
@@ -199,23 +194,17 @@ export class TestNode {
   }
 
   #configuration(): object {
+    const { manifests, podLogs, cgroupRoot } = this;
     return {
-      apiVersion: 'kubelet.config.k8s.io/v1beta1',
-      kind: 'KubeletConfiguration',
-      staticPodPath: this.manifests,
-      containerRuntimeEndpoint: this.containerd.endpoint,
+      ...nodeConfiguration({ runtimeEndpoint: this.containerd.endpoint, manifests, podLogs, cgroupRoot }),
+      // Most nodes are in the network namespace of a lane, which ends with it.
+      makeIPTablesUtilChains: true,
       registerNode: false,
       address: '127.0.0.1',
       readOnlyPort: this.#ports?.readOnly,
       healthzPort: this.#ports?.healthz,
-      podLogsDir: this.podLogs,
-      cgroupDriver: 'cgroupfs',
-      cgroupRoot: this.cgroupRoot,
-      failCgroupV1: false,
-      // A full disk of the test host must cost no image: none can be pulled again.
-      imageGCHighThresholdPercent: 100,
-      // It must cost no pod either.
-      evictionHard: {},
+      ...noImageRemovals,
+      ...noEvictions,
       ...this.#options.config,
     };
   }
