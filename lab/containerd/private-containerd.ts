@@ -3,38 +3,23 @@
  * `npm run up`, `npm run cluster`, the end-to-end tests and the benchmarks.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CriClient } from '../../src/shared/cri/client.ts';
-import { buildLocalImageArchives, pauseImage } from './local-images.ts';
+import { removeFolder } from '../host/remove-folder.ts';
+import { containerdConfigText, containerdEndpoint, podNetworkText, type ContainerdSettings } from './containerd-config.ts';
+import { buildLocalImageArchives } from './local-images.ts';
 import { copyPreparedRoot } from './prepared-root.ts';
 
-export interface PrivateContainerdOptions {
-  /** Contains all files. Must be short: a socket's path is limited to 108 bytes. */
-  readonly folder: string;
-  /** The pods' /16 network, unique on the host: `10.87` means 10.87.0.0/16. */
-  readonly network?: string;
-  /** Pods reach networks outside of the host. Default: true. Each pod then has rules in the packet filter. */
-  readonly masquerade?: boolean;
+export interface PrivateContainerdOptions extends ContainerdSettings {
   /** Folder of the containerd binaries, as ensureContainerd returns it. Default: the host's. */
   readonly installation?: string;
-  /** Ends a pull without progress after this time, for example `8s`. Default: containerd's. */
-  readonly imagePullProgressTimeout?: string;
-  /** Containers get limits of huge pages, which containerd leaves out by default. */
-  readonly hugePageLimits?: boolean;
-  /** The program that starts containers. Default: the runc of PATH. */
-  readonly runc?: string;
-  /** More runtime handlers: the program that containerd calls as runc, by name. */
-  readonly handlers?: Readonly<Record<string, string>>;
   /** Variables of containerd, and so of what it starts. */
   readonly env?: Readonly<Record<string, string>>;
   /** Keeps running when this process ends. */
   readonly detached?: boolean;
 }
-
-/** A second runtime handler, for RuntimeClass tests. */
-export const secondRuntimeHandler = 'second';
 
 export class PrivateContainerd {
   readonly endpoint: string;
@@ -82,8 +67,8 @@ export class PrivateContainerd {
   static async #launch(options: PrivateContainerdOptions, root: string): Promise<PrivateContainerd> {
     const { folder, installation = '', detached = false } = options;
     for (const sub of ['state', 'cni']) mkdirSync(join(folder, sub), { recursive: true });
-    writeFileSync(join(folder, 'config.toml'), configText(folder, root, options));
-    writeFileSync(join(folder, 'cni/10-bridge.conflist'), networkText(options));
+    writeFileSync(join(folder, 'config.toml'), containerdConfigText(root, options));
+    writeFileSync(join(folder, 'cni/10-bridge.conflist'), podNetworkText(options));
     const log = openSync(join(folder, 'containerd.log'), 'a');
     const path = `${join(installation, '/usr/bin')}:${process.env.PATH}`;
     const child = spawn(binaryOf(options), ['--config', join(folder, 'config.toml')], {
@@ -214,10 +199,6 @@ function hasDevice(name: string): boolean {
   return spawnSync('ip', ['link', 'show', 'dev', name], { stdio: 'ignore' }).status === 0;
 }
 
-export function containerdEndpoint(folder: string): string {
-  return `unix://${join(folder, 'c.sock')}`;
-}
-
 /** Stops and removes every pod of a runtime. Pods that the runtime can not remove are ended with their shims. */
 async function removeAllPods(endpoint: string): Promise<void> {
   const client = new CriClient({ endpoint });
@@ -238,89 +219,6 @@ async function removeAllPods(endpoint: string): Promise<void> {
   }
 }
 
-/** Unmounts what is mounted below a folder, deepest first, and removes the folder. */
-export function removeFolder(folder: string): void {
-  const mounts = readFileSync('/proc/self/mounts', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[1] ?? '');
-  for (const mount of mounts.filter((point) => point.startsWith(`${folder}/`)).reverse()) {
-    execFileSync('umount', ['-l', mount]);
-  }
-  if (existsSync(folder)) rmSync(folder, { recursive: true, force: true });
-}
-
-/** Contains a folder with a `hosts.toml` for each registry that containerd does not reach by its name. */
-export function registriesFolder(folder: string): string {
-  return join(folder, 'certs.d');
-}
-
 function binaryOf({ installation = '' }: Pick<PrivateContainerdOptions, 'installation'>): string {
   return join(installation, '/usr/bin/containerd');
-}
-
-function configText(
-  folder: string,
-  root: string,
-  {
-    imagePullProgressTimeout: progressTimeout,
-    hugePageLimits = false,
-    runc,
-    handlers = {},
-  }: Pick<PrivateContainerdOptions, 'imagePullProgressTimeout' | 'hugePageLimits' | 'runc' | 'handlers'>,
-): string {
-  return `version = 2
-root = "${root}"
-state = "${folder}/state"
-[grpc]
-  address = "${folder}/c.sock"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "${pauseImage}"
-  # without CAP_SYS_RESOURCE no sandbox would start
-  restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = true
-  stream_server_address = "127.0.0.1"
-  disable_hugetlb_controller = ${!hugePageLimits}
-${progressTimeout === undefined ? '' : `  image_pull_progress_timeout = "${progressTimeout}"\n`}  # read at each pull: hosts.toml of registries
-  [plugins."io.containerd.grpc.v1.cri".registry]
-    config_path = "${registriesFolder(folder)}"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-${runc === undefined ? '' : `    options = { BinaryName = "${runc}" }\n`}  # the same under another name: what a RuntimeClass chooses
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${secondRuntimeHandler}]
-    runtime_type = "io.containerd.runc.v2"
-${Object.entries(handlers).map(handlerText).join('')}  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "/usr/lib/cni"
-    conf_dir = "${folder}/cni"
-`;
-}
-
-function handlerText([name, program]: [string, string]): string {
-  return `  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.${name}]
-    runtime_type = "io.containerd.runc.v2"
-    options = { BinaryName = "${program}" }
-`;
-}
-
-/** The bridge is named after the network, so that the names of two instances differ. */
-function networkText({ folder, network = '10.87', masquerade = true }: PrivateContainerdOptions): string {
-  return JSON.stringify({
-    cniVersion: '0.4.0',
-    name: 'pods',
-    plugins: [
-      {
-        type: 'bridge',
-        bridge: `kl${network.replace('.', '-')}`,
-        isGateway: true,
-        ipMasq: masquerade,
-        hairpinMode: true,
-        ipam: {
-          type: 'host-local',
-          dataDir: `${folder}/ipam`,
-          ranges: [[{ subnet: `${network}.0.0/16` }]],
-          routes: [{ dst: '0.0.0.0/0' }],
-        },
-      },
-      { type: 'portmap', capabilities: { portMappings: true } },
-    ],
-  });
 }

@@ -13,7 +13,7 @@ import { Agent, request } from 'undici';
 import { ensureBuilt } from './build.ts';
 import { createCgroup, removeCgroupWithin } from '../host/cgroups.ts';
 import { removeLogLinks } from '../host/log-links.ts';
-import { removeFolder } from '../containerd/private-containerd.ts';
+import { removeFolder } from '../host/remove-folder.ts';
 import { messageOf } from '../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { kubeletPath, type KubeletProgram } from './kubelet-program.ts';

@@ -1,7 +1,8 @@
 /** `npm run cluster -- down`: removes everything that `npm run cluster` created, and prints what is kept. */
 import { existsSync } from 'node:fs';
 import { stopControlPlane } from '../../lab/control-plane/control-plane.ts';
-import { destroyPrivateContainerd, removeFolder } from '../../lab/containerd/private-containerd.ts';
+import { destroyPrivateContainerd } from '../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../lab/host/remove-folder.ts';
 import { kubelet, clusterPaths } from './cluster-paths.ts';
 
 if (existsSync(clusterPaths.folder)) {

@@ -1,7 +1,8 @@
 /** `npm run down`: removes everything that `npm run up` created, with and without `--simulate`, and prints what is kept. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { destroyPrivateContainerd, removeFolder } from '../../lab/containerd/private-containerd.ts';
+import { destroyPrivateContainerd } from '../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../lab/host/remove-folder.ts';
 import { upPaths, project } from './up-paths.ts';
 import { stopDaemon } from '../../lab/host/daemon.ts';
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterMember, type ClusterMember } from '../../lab/control-plane/control-plane-member.ts';
 import { ControlPlane } from '../../lab/control-plane/control-plane.ts';
-import { removeFolder } from '../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../lab/host/remove-folder.ts';
 import { DetachedKubelet } from '../../lab/kubelet/detached-kubelet.ts';
 import { nodeConfiguration, noImageRemovals } from '../../lab/kubelet/node-configuration.ts';
 import { waitUntilNodeReady } from '../../lab/kubelet/node-ready.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { otherRuntimes } from '../../lab/oci-runtimes/installation.ts';
-import { secondRuntimeHandler } from '../../lab/containerd/private-containerd.ts';
+import { secondRuntimeHandler } from '../../lab/containerd/containerd-config.ts';
 import type { Pod, PodSpec } from '../../src/shared/kubernetes/api.ts';
 import { Cleanups } from '../support/cleanups.ts';
 import { sharedCluster, type TestCluster } from '../support/cluster/control-plane.ts';

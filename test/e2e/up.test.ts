@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { build, isBuilt } from '../../lab/kubelet/build.ts';
-import { removeFolder } from '../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../lab/host/remove-folder.ts';
 import { stopDaemon } from '../../lab/host/daemon.ts';
 import { kubeletEnvironment } from '../support/kubelet/kubelet-environment.ts';
 import { waitUntil } from '../support/runtime/simulated-runtime.ts';

@@ -20,7 +20,7 @@ import type { ControlPlaneAccess } from '../../../lab/control-plane/control-plan
 import { clusterMember } from '../../../lab/control-plane/control-plane-member.ts';
 import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { ControlPlane, type ControlPlaneOptions } from '../../../lab/control-plane/control-plane.ts';
-import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../../lab/host/remove-folder.ts';
 import { findOrStartControlPlane } from './control-plane-run.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 

@@ -10,7 +10,7 @@ import type { ControlPlaneAccess } from '../../../lab/control-plane/control-plan
 import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { ControlPlaneProcess, stopProgram } from '../../../lab/control-plane/control-plane-process.ts';
 import { ensureMetricsServer } from '../../../lab/programs/metrics-server.ts';
-import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../../lab/host/remove-folder.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import type { TestCluster } from './control-plane.ts';
 

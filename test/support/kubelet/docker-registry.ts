@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reservePort } from '../../../lab/host/reserve-ports.ts';
 import { stringify } from 'yaml';
-import { registriesFolder } from '../../../lab/containerd/private-containerd.ts';
+import { registriesFolder } from '../../../lab/containerd/containerd-config.ts';
 import { TestAuthority } from '../api-server/certificates.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
 import { canConnect } from './can-connect.ts';

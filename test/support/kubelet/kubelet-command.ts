@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { kubeletPath } from '../../../lab/kubelet/kubelet-program.ts';
-import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../../lab/host/remove-folder.ts';
 import { kubeletEnvironment } from './kubelet-environment.ts';
 
 export { ensureBuilt } from '../../../lab/kubelet/build.ts';

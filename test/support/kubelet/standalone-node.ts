@@ -10,7 +10,7 @@ import { startRuntimeProcess } from '../../../lab/simulated-runtime/client.ts';
 import type { RuntimeOptionsInput } from '../../../lab/simulated-runtime/options.ts';
 import { removeLogLinks } from '../../../lab/host/log-links.ts';
 import { nodeConfiguration, writeConfiguration } from '../../../lab/kubelet/node-configuration.ts';
-import { removeFolder } from '../../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../../lab/host/remove-folder.ts';
 import { LiveConfiguration } from '../../../src/main/config/live-configuration.ts';
 import { loadConfiguration } from '../../../src/main/config/load-configuration.ts';
 import { toLoggingOptions } from '../../../src/main/config/logging-options.ts';

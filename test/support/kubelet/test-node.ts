@@ -12,12 +12,8 @@ import type { KubeletProgram } from '../../../lab/kubelet/kubelet-program.ts';
 import { noEvictions, nodeConfiguration, noImageRemovals, writeConfiguration } from '../../../lab/kubelet/node-configuration.ts';
 import { kubeletArguments, startKubelet } from '../../../lab/kubelet/start-kubelet.ts';
 import { ensureContainerd, type ContainerdVersion } from '../../../lab/containerd/installations/installations.ts';
-import {
-  destroyPrivateContainerd,
-  PrivateContainerd,
-  removeFolder,
-  type PrivateContainerdOptions,
-} from '../../../lab/containerd/private-containerd.ts';
+import { destroyPrivateContainerd, PrivateContainerd, type PrivateContainerdOptions } from '../../../lab/containerd/private-containerd.ts';
+import { removeFolder } from '../../../lab/host/remove-folder.ts';
 import { removeCgroup } from '../../../lab/host/cgroups.ts';
 import { removeLogLinks } from '../../../lab/host/log-links.ts';
 import { CriClient } from '../../../src/shared/cri/client.ts';
