@@ -77,7 +77,7 @@ describe('pods from the API server', () => {
       statuses,
       events: { record: () => {} },
       admitHandlers: [],
-      exclusive: { isNeededBy: () => false, allocate: async () => null },
+      exclusiveAllocations: { isNeededBy: () => false, allocate: async () => null },
       resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
       faults: new PodFaults({ events: { record: () => {} }, clock, logger, random: Math.random }),
       runtimeStatus: () => null,

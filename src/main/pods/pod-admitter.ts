@@ -25,7 +25,7 @@ export interface PodAdmitterDependencies extends PreemptionDependencies {
   readonly activePods: Pick<ActivePods, 'list' | 'listStoppingSandboxes'>;
   readonly statuses: Pick<ApiStatusCache, 'reject'>;
   readonly admitHandlers: readonly AdmitHandler[];
-  readonly exclusive: Pick<ExclusiveAllocations, 'isNeededBy' | 'allocate'>;
+  readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'isNeededBy' | 'allocate'>;
   /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   readonly faults: PodFaults;
@@ -67,13 +67,13 @@ export class PodAdmitter {
 
   /** Returns whether the pod is admitted. If not, the pod was rejected or is pending. */
   admit(pod: Pod, attempt: AdmissionAttempt): boolean {
-    const { refreshNode, exclusive, timelines } = this.#deps;
+    const { refreshNode, exclusiveAllocations, timelines } = this.#deps;
     const uid = podUID(pod);
     const { mayRefreshNode, preempted, allocation } = attempt;
     timelines?.beginOnce(uid, 'Admission');
     const result = allocation ? resultOf(allocation) : this.#computeResult(pod, preempted);
     if (result === null) {
-      if (allocation || !exclusive.isNeededBy(pod)) return this.#commit(pod);
+      if (allocation || !exclusiveAllocations.isNeededBy(pod)) return this.#commit(pod);
       this.#allocate(pod, attempt);
     } else if ('preemption' in result) {
       const nextAttempt = { mayRefreshNode: false, preempted: new Set([...preempted, ...result.preemption.victims.map(podUID)]) };
@@ -95,7 +95,7 @@ export class PodAdmitter {
   /** The pod counts meanwhile: what it requests is its own already. */
   #allocate(pod: Pod, attempt: AdmissionAttempt): void {
     const uid = podUID(pod);
-    const allocated = this.#deps.exclusive.allocate(pod).then((refusal) => ({ ...attempt, allocation: { refusal } }));
+    const allocated = this.#deps.exclusiveAllocations.allocate(pod).then((refusal) => ({ ...attempt, allocation: { refusal } }));
     this.#decideLater(uid, 'allocating', allocated);
   }
 

@@ -110,7 +110,7 @@ export class PodTimelines {
 
   /** The open phase waits. Call the result when the wait is over. A container's phase is the first open one. */
   wait(uid: PodUID, phase: Phase, wait: WaitKind): () => void {
-    const container = isPodPhase(phase) ? undefined : this.#openContainer(uid, phase);
+    const container = isPodPhase(phase) ? undefined : this.#firstContainerInPhase(uid, phase);
     if (!isPodPhase(phase) && container === undefined) return () => {};
     this.#records.change(uid, phase, container, (span) => span && beginWait(span, wait, this.#clock.monotonic()));
     return () => void this.#records.change(uid, phase, container, (span) => span && endWait(span, this.#clock.monotonic()));
@@ -255,7 +255,7 @@ export class PodTimelines {
     }
   }
 
-  #openContainer(uid: PodUID, phase: Phase): string | undefined {
+  #firstContainerInPhase(uid: PodUID, phase: Phase): string | undefined {
     return this.get(uid)?.spans.find((span) => span.phase === phase && span.outcome === 'open')?.container;
   }
 

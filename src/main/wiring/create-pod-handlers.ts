@@ -36,7 +36,7 @@ export interface PodHandlersOptions
     readonly shutdown: Pick<NodeShutdownState, 'isShuttingDown'>;
   };
   readonly runtime: { readonly runtimeState: Pick<RuntimeState, 'info'> };
-  readonly exclusive: ExclusiveAllocations;
+  readonly exclusiveAllocations: ExclusiveAllocations;
   readonly resizes: ResizeManager;
   readonly timelines: PodTimelines;
   readonly faults: PodFaults;
@@ -46,7 +46,7 @@ export interface PodHandlersOptions
 export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
   const { clock, options, log, podLifecycle, allocationManager, podManager, cache, workers, statuses, events, nodeServices, runtime } =
     create;
-  const { exclusive, resizes, timelines, faults, sourcesReady } = create;
+  const { exclusiveAllocations, resizes, timelines, faults, sourcesReady } = create;
   const { clusterNode } = nodeServices;
   const declared = declaredFeatures(options.featureGates, runtime.runtimeState.info);
   const podHandlers = new PodHandlers({
@@ -66,7 +66,7 @@ export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, declared),
     allocationManager,
     runtimeStatus: (uid) => cache.get(uid),
-    exclusive,
+    exclusiveAllocations,
     resizes,
     timelines,
     faults,

@@ -20,12 +20,12 @@ export async function openExclusiveAllocations({
   cache,
 }: ExclusiveAllocationsStart): Promise<ExclusiveAllocations> {
   const providers = await openAllocationProviders({ options, runtimeHandlers: () => nodeInfo.current().runtimeHandlers, random, log });
-  const exclusive = new ExclusiveAllocations(providers, log('allocation'));
-  shutdown.register('exclusive-allocations', () => exclusive.close());
+  const exclusiveAllocations = new ExclusiveAllocations(providers, log('allocation'));
+  shutdown.register('exclusive-allocations', () => exclusiveAllocations.close());
   podLifecycle.register({
     name: 'exclusive-allocations',
-    finished: (uid) => void exclusive.release(uid),
-    keepOnly: (known) => exclusive.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid))),
+    finished: (uid) => void exclusiveAllocations.release(uid),
+    keepOnly: (known) => exclusiveAllocations.releaseOrphans((uid) => known.has(uid) || isPodRunning(cache.get(uid))),
   });
-  return exclusive;
+  return exclusiveAllocations;
 }

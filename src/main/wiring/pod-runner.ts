@@ -15,7 +15,7 @@ import { startPods, type PodsStart } from './start-pods.ts';
 import { startVolumes } from './start-volumes.ts';
 import type { Volumes } from './create-volume-manager.ts';
 
-type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusive' | 'nodeCgroups'>;
+type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusiveAllocations' | 'nodeCgroups'>;
 
 export type PodRunnerOptions = KubeletContext &
   ExclusiveAllocationsStart &
@@ -33,11 +33,11 @@ export interface PodRunner {
 }
 
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
-  const exclusive = await openExclusiveAllocations(runner);
+  const exclusiveAllocations = await openExclusiveAllocations(runner);
   const podObjects = startPodObjects(runner);
   const volumes = await startVolumes(runner);
   const nodeCgroups = startNodeCgroups(runner);
-  const { workers, housekeeping, handlers } = startPods({ ...runner, ...podObjects, ...volumes, exclusive, nodeCgroups });
+  const { workers, housekeeping, handlers } = startPods({ ...runner, ...podObjects, ...volumes, exclusiveAllocations, nodeCgroups });
   const eviction = startEviction({ ...runner, workers, housekeeping });
   startNodeShutdown({ ...runner, workers });
   return { handlers, eviction };

@@ -45,7 +45,7 @@ export interface PodWorkersStart
   };
   readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
   readonly nodeServices: { readonly machine: Pick<MachineWatch, 'onChanged'>; readonly node: () => AdmissionNode | null };
-  readonly exclusive: ExclusiveAllocations;
+  readonly exclusiveAllocations: ExclusiveAllocations;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
@@ -68,7 +68,7 @@ export interface PodWorkersParts {
 export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   const { clock, random, options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses } =
     start;
-  const { probes, dispatcher, podStates, activePods, events, timelines, allocationManager, exclusive, syncLoop } = start;
+  const { probes, dispatcher, podStates, activePods, events, timelines, allocationManager, exclusiveAllocations, syncLoop } = start;
   const { podObjects, runtimeClasses, objectChanges, volumeManager, volumeChanges } = start;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
@@ -96,7 +96,7 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
     volumes,
     timelines,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
-    exclusive,
+    exclusiveAllocations,
     allocation: allocationManager,
     policy: { resyncIntervalMs: options.config.syncFrequency, backOffMs },
     clock,

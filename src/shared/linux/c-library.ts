@@ -1,6 +1,6 @@
 /** Calls of the C library's functions through koffi. */
 import { createRequire } from 'node:module';
-import type koffi from 'koffi';
+import type Koffi from 'koffi';
 
 /** A function that runs in one of libuv's file threads. */
 export type AsyncCall = (...args: [...unknown[], callback: (err: Error | null, result: number) => void]) => void;
@@ -8,8 +8,10 @@ export type AsyncCall = (...args: [...unknown[], callback: (err: Error | null, r
 export interface CLibrary {
   /** Binds the function of a C prototype. The caller states its type. */
   readonly func: <T>(prototype: string) => T;
-  readonly native: typeof koffi;
-  readonly library: ReturnType<typeof koffi.load>;
+  /** Declares structs and pointer types. */
+  readonly koffi: typeof Koffi;
+  /** Binds functions whose arguments have such types. */
+  readonly library: ReturnType<typeof Koffi.load>;
 }
 
 /**
@@ -21,9 +23,9 @@ export function bindAtFirstUse<F extends object>(declare: (c: CLibrary) => F): (
   let bound: (F & { readonly errno: () => number }) | undefined;
   return () => {
     if (bound) return bound;
-    const native = createRequire(import.meta.url)('koffi') as typeof koffi;
-    const library = native.load(null);
+    const koffi = createRequire(import.meta.url)('koffi') as typeof Koffi;
+    const library = koffi.load(null);
     const func = <T>(prototype: string) => library.func(prototype) as unknown as T;
-    return (bound = { ...declare({ func, native, library }), errno: () => native.errno() });
+    return (bound = { ...declare({ func, koffi, library }), errno: () => koffi.errno() });
   };
 }

@@ -45,12 +45,12 @@ interface Functions {
   readonly recvmsg: { readonly async: AsyncCall };
 }
 
-const library = bindAtFirstUse<Functions>(({ func, native, library: all }) => {
-  const vector = native.struct({ base: 'void *', length: 'size_t' });
-  const header = native.struct({
+const library = bindAtFirstUse<Functions>(({ func, koffi, library: all }) => {
+  const vector = koffi.struct({ base: 'void *', length: 'size_t' });
+  const header = koffi.struct({
     name: 'void *',
     nameLength: 'unsigned int',
-    iov: native.pointer(vector),
+    iov: koffi.pointer(vector),
     iovLength: 'size_t',
     control: 'void *',
     controlLength: 'size_t',
@@ -63,7 +63,7 @@ const library = bindAtFirstUse<Functions>(({ func, native, library: all }) => {
     close: func('int close(int fd)'),
     connect: func('int connect(int fd, const void *address, unsigned int length)'),
     send: func('intptr_t send(int fd, const void *data, size_t length, int flags)'),
-    recvmsg: all.func('recvmsg', 'intptr_t', ['int', native.inout(native.pointer(header)), 'int']),
+    recvmsg: all.func('recvmsg', 'intptr_t', ['int', koffi.inout(koffi.pointer(header)), 'int']),
   };
 });
 

@@ -1,6 +1,6 @@
 /**
- * Measures directory trees in slices. Owns the walks that have begun in this thread. A walk blocks the thread: on a filesystem that may hang, only the helper
- * process may walk.
+ * Measures directory trees in slices. A tree with a quota project of its own is not walked: the filesystem knows its usage. Owns the walks that
+ * have begun in this thread. A walk blocks the thread: on a filesystem that may hang, only the helper process may walk.
  */
 import type { HelperOperations, TreeRequest, TreeUsage } from '../contracts/helper.ts';
 import { messageOf } from '../errors/kubelet-error.ts';
@@ -30,6 +30,7 @@ export function measureTrees({ trees, forget, treeCpuMs, totalCpuMs }: Measure['
 }
 
 function measure({ id, path, keep, project }: TreeRequest, isSliceOver: () => boolean): Omit<TreeUsage, 'id' | 'cpuMs'> {
+  // Null: the filesystem does not count this directory, so it is walked.
   const usage = project === undefined ? null : usageOfProject(path, project);
   if (usage) {
     end(id);

@@ -94,7 +94,7 @@ export class ModelKubelet {
       sources,
       sourcesReady,
       syncLoop,
-      exclusive: new ExclusiveAllocations([], logger),
+      exclusiveAllocations: new ExclusiveAllocations([], logger),
     };
     const volumes = createVolumeManager({ ...context, objects: undefined, thread: threads.volumes });
     const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes });

@@ -134,7 +134,7 @@ export class FakeNode {
     node: () => facts,
     volumes: this.volumes,
     runtimeHandler: standaloneRuntimeHandler,
-    exclusive: { restore: async () => undefined },
+    exclusiveAllocations: { restore: async () => undefined },
     allocation: { actuated: () => undefined },
     policy: { resyncIntervalMs: 60_000, backOffMs: 10_000 },
     clock: this.#advancingClock,

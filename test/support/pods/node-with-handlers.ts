@@ -34,7 +34,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     events,
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
     admitHandlers: [() => (setup.rejection ? { rejection: setup.rejection } : null)],
-    exclusive: { isNeededBy: () => false, allocate: async () => null },
+    exclusiveAllocations: { isNeededBy: () => false, allocate: async () => null },
     resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
     runtimeStatus: () => null,
     allocationManager: {

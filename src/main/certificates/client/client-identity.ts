@@ -14,7 +14,10 @@ export class ClientIdentity implements IdentitySource {
     this.#identity = { authorization: undefined, clientCertificate };
   }
 
-  /** Hands over to another source, once the certificate is in its files. */
+  /**
+   * All later calls have the successor's identity: a kubelet that does not renew its certificate stores it once, and reads it from its kubeconfig then, as
+   * after a restart.
+   */
   handOver(successor: IdentitySource): void {
     this.#successor = successor;
   }

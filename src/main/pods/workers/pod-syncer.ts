@@ -83,7 +83,8 @@ export class PodSyncer {
     }
     this.#owner.onStatusGenerated(this.#worker, apiStatus);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
-    const allocation = await this.#deps.exclusive.restore(pod, { status, runtimeHandler });
+    // What the pod holds alone, such as devices: after a restart of the kubelet it may be what the runtime has.
+    const allocation = await this.#deps.exclusiveAllocations.restore(pod, { status, runtimeHandler });
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const actuated = this.#deps.allocation.actuated(uid);
     const probes = this.#deps.probes?.verdicts(pod);

@@ -38,7 +38,7 @@ export interface PodWorkerDependencies {
   readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
-  readonly exclusive: Pick<ExclusiveAllocations, 'restore'>;
+  readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'restore'>;
   readonly allocation: Pick<AllocationManager, 'actuated'>;
   readonly observers: Pick<PodLifecycleObservers, 'observed' | 'resizeFailed'>;
   readonly timelines?: PodTimelines;
@@ -62,7 +62,10 @@ export interface PodIdentity {
 
 /** The registry of all workers. */
 export interface PodWorkerOwner {
-  /** Whether a pod that has not started may start now. If not, its worker is woken when it may. Upstream: allowPodStart. */
+  /**
+   * Whether a pod that has not started may start now: a static pod waits until another one of the same full name has ended. If not, its worker is woken
+   * when it may. Upstream: allowPodStart.
+   */
   allowPodStart(worker: PodIdentity): boolean;
   /** The pod is about to be synced with this status. May end the pod. */
   onStatusGenerated(worker: PodIdentity, status: PodStatus): void;

@@ -13,7 +13,7 @@ export interface StreamingDependencies {
     StreamingSettings,
     'runtimeRequestTimeoutMs' | 'checkpointsDir' | 'streamingIdleTimeoutMs' | 'translateWebSockets'
   >;
-  /** Creates the client at the first call. */
+  /** Creates the client of the runtime at the first call: most nodes serve no stream. */
   readonly cri: () => Pick<CriClient, 'runtime'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Logger;

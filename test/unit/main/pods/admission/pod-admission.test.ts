@@ -32,7 +32,7 @@ const noProviders = { isNeededBy: () => false, allocate: async () => null };
 function aNodeWith(
   admitHandlers: readonly AdmitHandler[],
   refreshNode: (() => Promise<unknown>) | null = null,
-  exclusive: PodHandlersDependencies['exclusive'] = noProviders,
+  exclusiveAllocations: PodHandlersDependencies['exclusiveAllocations'] = noProviders,
 ) {
   const node = new FakeNode();
   const admitted = new Set<PodUID>();
@@ -44,7 +44,7 @@ function aNodeWith(
     statuses: node.statuses,
     events: { record: (event) => void node.events.push(event) },
     admitHandlers,
-    exclusive,
+    exclusiveAllocations,
     resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
     faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
     runtimeStatus: () => null,
@@ -214,7 +214,7 @@ describe('a pod that holds something alone', () => {
   const alone = (uid: string) => aPod({ metadata: { uid, name: uid }, spec: { hostUsers: false } });
   const aProvidedNode = (admit: AdmitHandler = () => null) => {
     const allocations = new Map<string, (refusal: { reason: string; message: string } | null) => void>();
-    const exclusive = {
+    const exclusiveAllocations = {
       isNeededBy: ({ spec }: Pod) => spec.hostUsers === false,
       allocate: ({ metadata }: Pod) => {
         const { promise, resolve } = Promise.withResolvers<{ reason: string; message: string } | null>();
@@ -222,7 +222,7 @@ describe('a pod that holds something alone', () => {
         return promise;
       },
     };
-    return { ...aNodeWith([admit], null, exclusive), allocations };
+    return { ...aNodeWith([admit], null, exclusiveAllocations), allocations };
   };
 
   test('starts when that is durable, and counts meanwhile; others start at once', async () => {
