@@ -8,6 +8,7 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import { nodeReference } from '../../shared/kubernetes/node-reference.ts';
+import { qosClasses } from '../../shared/kubernetes/qos-class.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
 import { qosCgroup } from '../../shared/cgroups/cgroup-names.ts';
 import type { Logger } from '../../shared/log/logger.ts';
@@ -197,7 +198,7 @@ export class NodeCgroups {
   }
 
   #toChanges(levels: QosLevels): CgroupChange[] {
-    return (['Guaranteed', 'Burstable', 'BestEffort'] as const).map((qos) => ({
+    return qosClasses.map((qos) => ({
       cgroup: qosCgroup(this.#options.config, qos),
       resources: levels[qos],
       create: true,

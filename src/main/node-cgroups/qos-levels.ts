@@ -6,7 +6,8 @@ import type { AllocatedPod } from '../allocation/index.ts';
 import { podRequests } from '../../shared/kubernetes/pod-resources.ts';
 import { qosClass, type QosClass } from '../../shared/kubernetes/qos-class.ts';
 import { milliValue, value } from '../../shared/kubernetes/quantity.ts';
-import { minShares, sharesFromMilliCPU, type CgroupResources } from '../../shared/cgroups/cgroup-values.ts';
+import { sharesFromMilliCPU, type CgroupResources } from '../../shared/cgroups/cgroup-values.ts';
+import { fixedQosResources } from '../../shared/cgroups/qos-cgroups.ts';
 
 /** What a pod adds to the cgroup of its class. */
 export interface PodRequests {
@@ -29,9 +30,6 @@ export interface QosLevelSettings {
 /** The values that belong to the levels. Those of `Guaranteed` belong to the cgroup of all pods. */
 export type QosLevels = Readonly<Record<QosClass, CgroupResources>>;
 
-/** Large enough to never limit (upstream setHugePagesUnbounded). A power of two, which a double represents exactly. */
-const unboundedBytes = 2 ** 62;
-
 /** @param podLevelResources gate PodLevelResources */
 export function toPodRequests(pod: AllocatedPod, podLevelResources: boolean): PodRequests {
   const requests = podRequests(pod, { skipPodLevel: !podLevelResources });
@@ -45,13 +43,13 @@ export function computeQosLevels(pods: Iterable<PodRequests>, settings: QosLevel
     if (qos === 'Burstable') burstableMilliCPU += milliCPU;
     memory[qos] += memoryBytes;
   }
-  const hugePageLimits = Object.fromEntries(settings.hugePageSizes.map((size) => [size, unboundedBytes]));
+  const fixed = fixedQosResources(settings.hugePageSizes);
   const protectedBytes = memoryProtection(memory, settings);
   const limits = memoryLimits(memory, settings);
   return {
-    Guaranteed: { hugePageLimits, ...protectedBytes.Guaranteed },
-    Burstable: { hugePageLimits, cpuShares: sharesFromMilliCPU(burstableMilliCPU), ...limits.Burstable, ...protectedBytes.Burstable },
-    BestEffort: { hugePageLimits, cpuShares: minShares, ...limits.BestEffort },
+    Guaranteed: { ...fixed.Guaranteed, ...protectedBytes.Guaranteed },
+    Burstable: { ...fixed.Burstable, cpuShares: sharesFromMilliCPU(burstableMilliCPU), ...limits.Burstable, ...protectedBytes.Burstable },
+    BestEffort: { ...fixed.BestEffort, ...limits.BestEffort },
   };
 }
 

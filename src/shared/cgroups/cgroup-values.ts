@@ -131,7 +131,7 @@ function withoutPodLevel(pod: Pod): Pick<Pod, 'spec' | 'status'> {
 }
 
 /** The kernel never reclaims the memory of a Guaranteed pod, and that of a Burstable pod only when there is no other. */
-function memoryReservation(qos: QosClass, requestBytes: number): Record<string, string> {
+export function memoryReservation(qos: QosClass, requestBytes: number): Record<string, string> {
   return requestBytes <= 0 ? {} : { [qos === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(requestBytes) };
 }
 

@@ -6,7 +6,8 @@ import type { Pod, PodSpec, ResourceRequirements } from './api.ts';
 import { hasPodLevelResources } from './pod-resources.ts';
 import { parseQuantity } from './quantity.ts';
 
-export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+export const qosClasses = ['Guaranteed', 'Burstable', 'BestEffort'] as const;
+export type QosClass = (typeof qosClasses)[number];
 
 /** Returns the class in the pod's status, which is immutable once the API server sets it, or the computed class. */
 export function qosClass(pod: Pick<Pod, 'spec' | 'status'>): QosClass {

@@ -6,7 +6,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
-import { cgroupPath, podsCgroup, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/cgroups/cgroup-names.ts';
+import { qosClasses } from '../../shared/kubernetes/qos-class.ts';
+import { cgroupPath, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/cgroups/cgroup-names.ts';
 import type { SnapshotItem } from '../../shared/state/runtime-snapshot.ts';
 import type { CgroupIdentity, CgroupKind } from '../../shared/state/usage-table.ts';
 import { listingDirectory, type CgroupHierarchy } from './cgroup-reader.ts';
@@ -58,9 +59,7 @@ export class CgroupCatalog {
   find(items: ReadonlyMap<PodUID, readonly SnapshotItem[]>, names: ReadonlyMap<PodUID, PodName>): CgroupIdentity[] {
     const driver = this.#options.driver();
     const layout = { cgroupRoot: this.#options.cgroupRoot, cgroupsPerQOS: true };
-    const parents = [podsCgroup(layout), qosCgroup(layout, 'Burstable'), qosCgroup(layout, 'BestEffort')].map((name) =>
-      cgroupPath(name, driver),
-    );
+    const parents = qosClasses.map((qos) => cgroupPath(qosCgroup(layout, qos), driver));
     const found = this.#fixedCgroups(parents);
     const present = new Set<string>();
     for (const parent of parents) {

@@ -8,6 +8,7 @@
 import { existsSync, readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cgroupPath, podUIDOfCgroup, qosCgroup, type CgroupDriver } from '../../shared/cgroups/cgroup-names.ts';
+import { qosClasses } from '../../shared/kubernetes/qos-class.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { listingDirectory, type CgroupHierarchy } from './cgroup-reader.ts';
@@ -58,9 +59,7 @@ export class PodCgroupWatch {
 
   #levels(): string[] {
     const { hierarchy, driver, cgroupRoot } = this.#options;
-    return (['Guaranteed', 'Burstable', 'BestEffort'] as const).map((qos) =>
-      listingDirectory(hierarchy, cgroupPath(qosCgroup({ cgroupRoot, cgroupsPerQOS: true }, qos), driver())),
-    );
+    return qosClasses.map((qos) => listingDirectory(hierarchy, cgroupPath(qosCgroup({ cgroupRoot, cgroupsPerQOS: true }, qos), driver())));
   }
 
   /** Returns whether other folders may have to be watched now. */

@@ -8,17 +8,17 @@ import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { podUID, type ContainerID, type PodUID } from '../../../shared/kubernetes/ids.ts';
-import { qosClass, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
+import { qosClass, qosClasses, type QosClass } from '../../../shared/kubernetes/qos-class.ts';
 import {
   cgroupPath,
   parseCgroupName,
   podCgroup,
-  podsCgroup,
   podUIDOfCgroup,
   qosCgroup,
   type CgroupName,
 } from '../../../shared/cgroups/cgroup-names.ts';
-import { minShares, computePodCgroupResources, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
+import { computePodCgroupResources, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
+import { fixedQosResources } from '../../../shared/cgroups/qos-cgroups.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { cgroupManagerDuration } from '../../../shared/metrics/definitions/pod-sync.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -53,9 +53,6 @@ export interface PodCgroupsOptions {
   readonly logger: Logger;
 }
 
-const qosClasses = ['Guaranteed', 'Burstable', 'BestEffort'] as const;
-/** Large enough to never limit (upstream setHugePagesUnbounded). A power of two, which a double represents exactly. */
-const unboundedBytes = 2 ** 62;
 /** More than a node has pods. The next listing finds the others. */
 const maxListedPods = 1000;
 
@@ -267,14 +264,9 @@ export class PodCgroups {
 
   async #ensureQosCgroups(): Promise<void> {
     const { tree, manager, hugePageSizes, settings } = this.#options;
-    const hugePageLimits = Object.fromEntries(hugePageSizes.map((size) => [size, unboundedBytes]));
-    const classes = [
-      { name: podsCgroup(settings), resources: { hugePageLimits } },
-      { name: qosCgroup(settings, 'Burstable'), resources: { hugePageLimits } },
-      { name: qosCgroup(settings, 'BestEffort'), resources: { hugePageLimits, cpuShares: minShares } },
-    ];
-    for (const { name, resources } of classes) {
-      if (!(await tree.exists(this.#path(name)))) await manager.create(name, resources);
+    const resources = fixedQosResources(hugePageSizes);
+    for (const qos of qosClasses) {
+      if (!(await tree.exists(this.#qosPath(qos)))) await manager.create(qosCgroup(settings, qos), resources[qos]);
     }
   }
 }

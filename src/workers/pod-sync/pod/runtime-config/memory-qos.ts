@@ -1,6 +1,6 @@
 /** Computes the memory protection and the throttling of a container with the gate MemoryQoS on cgroup v2 (upstream kuberuntime_container_linux.go). Pure. */
 import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/worker-data.ts';
-import { memoryHigh } from '../../../../shared/cgroups/cgroup-values.ts';
+import { memoryHigh, memoryReservation } from '../../../../shared/cgroups/cgroup-values.ts';
 import type { ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
 import type { QosClass } from '../../../../shared/kubernetes/qos-class.ts';
 import { value } from '../../../../shared/kubernetes/quantity.ts';
@@ -19,12 +19,8 @@ export interface MemoryQosInput {
 export function computeMemoryQos({ qos, resources, settings, podHasLimit, allocatableBytes }: MemoryQosInput): Record<string, string> {
   const requestBytes = value(resources?.requests?.['memory']);
   const limitBytes = value(resources?.limits?.['memory']);
-  const unified: Record<string, string> = {};
-  if (requestBytes !== 0 && settings.memoryReservationPolicy === 'TieredReservation') {
-    unified[qos === 'Guaranteed' ? 'memory.min' : 'memory.low'] = String(requestBytes);
-  } else {
-    Object.assign(unified, { 'memory.min': '0', 'memory.low': '0' });
-  }
+  const isReserved = requestBytes !== 0 && settings.memoryReservationPolicy === 'TieredReservation';
+  const unified = isReserved ? memoryReservation(qos, requestBytes) : { 'memory.min': '0', 'memory.low': '0' };
   const isGuaranteed = requestBytes === limitBytes && requestBytes !== 0;
   if (isGuaranteed || (limitBytes === 0 && podHasLimit)) return unified;
   const upperBytes = limitBytes === 0 ? allocatableBytes : limitBytes;
