@@ -3,13 +3,13 @@
  * pkg/kubelet/nodeshutdown/nodeshutdown_manager.go.
  */
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import { systemCriticalPriority } from '../../shared/kubernetes/critical-pod.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletConfiguration, ShutdownGracePeriodByPodPriority } from '../config/kubelet-configuration.ts';
 
-/** Upstream's scheduling.DefaultPriorityWhenNoDefaultClassExists and scheduling.SystemCriticalPriority. */
+/** Upstream's scheduling.DefaultPriorityWhenNoDefaultClassExists. */
 const defaultPriority = 0;
-const systemCriticalPriority = 2_000_000_000;
 
 export type ShutdownPeriod = ShutdownGracePeriodByPodPriority;
 

@@ -1,9 +1,7 @@
 /** Warns of priorities that a static pod cannot use (upstream getStaticPodPriorityWarning in pkg/kubelet/config/common.go). */
 import type { Pod } from '../../shared/kubernetes/api.ts';
+import { nodeCriticalClass, nodeCriticalPriority } from '../../shared/kubernetes/critical-pod.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-
-const nodeCriticalPriority = 2_000_001_000;
-const nodeCriticalClass = 'system-node-critical';
 
 /** Returns upstream's sentence, or null. The kubelet does not read priority classes, which are objects of the API server. */
 export function staticPriorityWarning({ spec: { priority, priorityClassName = '' } }: Pod): string | null {

@@ -5,7 +5,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { podWeight } from '../../threads/pod-weight.ts';
 import type { PodTask } from '../../threads/task-channel.ts';
 import { firstSeenMs } from '../first-seen.ts';
-import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
+import { isCriticalPod, nodeCriticalPriority } from '../../../shared/kubernetes/critical-pod.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 
 export type StartKind = 'sandbox' | 'container';
@@ -30,11 +30,9 @@ export interface StartRequest extends StartRank {
 
 /** Those that take turns in the sync pool (threads/weight-limiter.ts). */
 const largeWeight = 256 * 1024;
-/** The priority of system-node-critical, the highest one. A static pod is critical at any priority (upstream: kubetypes.IsCriticalPod). */
-const criticalPriority = 2_000_001_000;
 
 export function startRequest(kind: StartKind, task: PodTask): StartRequest {
-  if (task.kind !== 'sync') return { kind, restart: false, critical: true, large: false, priority: criticalPriority, podSeenAtMs: 0 };
+  if (task.kind !== 'sync') return { kind, restart: false, critical: true, large: false, priority: nodeCriticalPriority, podSeenAtMs: 0 };
   const { pod, status, probes } = task;
   const regular = new Set(pod.spec.containers.map(({ name }) => name));
   return {
@@ -55,8 +53,9 @@ export function isLargePod(pod: Pod): boolean {
   return podWeight(pod) >= largeWeight;
 }
 
+/** A static pod is critical at any priority. */
 export function startRank(pod: Pod): StartRank {
-  return { priority: isStaticPod(pod) ? criticalPriority : (pod.spec.priority ?? 0), podSeenAtMs: firstSeenMs(pod) };
+  return { priority: isStaticPod(pod) ? nodeCriticalPriority : (pod.spec.priority ?? 0), podSeenAtMs: firstSeenMs(pod) };
 }
 
 /** Orders by priority, then by age. */

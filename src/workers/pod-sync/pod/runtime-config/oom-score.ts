@@ -3,7 +3,7 @@
  * first. A Burstable container that uses more than its request reaches a score of 1000, whatever the request is.
  */
 import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';
-import { isCriticalPod } from '../../../../shared/kubernetes/critical-pod.ts';
+import { isNodeCriticalPod } from '../../../../shared/kubernetes/critical-pod.ts';
 import { isPodLevelResource, podRequests } from '../../../../shared/kubernetes/pod-resources.ts';
 import { qosClass } from '../../../../shared/kubernetes/qos-class.ts';
 import { value } from '../../../../shared/kubernetes/quantity.ts';
@@ -20,7 +20,7 @@ export function computeOOMScoreAdj(
   memoryCapacityBytes: number,
   podLevelResources: boolean,
 ): number {
-  if (isCriticalPod(pod) && pod.spec.priorityClassName === 'system-node-critical') return guaranteed;
+  if (isNodeCriticalPod(pod)) return guaranteed;
   const qos = qosClass(pod);
   if (qos === 'Guaranteed') return guaranteed;
   // Without the node's memory capacity, requests cannot be weighed.
