@@ -9,6 +9,7 @@ import type { ContainerQuery, ResolveContainer, ResolvedContainer } from '../../
 import type { ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podFullName, podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { imagePullBackOff } from '../../shared/kubernetes/waiting-reasons.ts';
 
 /** The state of a pod in main. */
 export interface KnownPod {
@@ -122,7 +123,7 @@ function logInstance(
 
 function waitingText(reason: string): string {
   if (reason === 'ErrImagePull') return "image can't be pulled";
-  return reason === 'ImagePullBackOff' ? 'trying and failing to pull image' : reason;
+  return reason === imagePullBackOff ? 'trying and failing to pull image' : reason;
 }
 
 function containerSpec({ spec }: Pod, name: string): { readonly tty?: boolean } | undefined {

@@ -21,7 +21,7 @@ import { continuedStatus } from './mirror-status.ts';
 import { illegalTransition } from './state-transitions.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
-import { waitingReasonsIn } from './waiting-reasons.ts';
+import { previousWaitingReasons } from './previous-waiting-reasons.ts';
 import { countTerminations } from './count-terminations.ts';
 import { firstSeenMs } from '../first-seen.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
@@ -151,7 +151,7 @@ export class ApiStatusCache {
     countTerminations(previousStatus, next);
     if (previousStatus?.phase !== next.phase) this.#onPhaseChanged(pod, entry?.status.phase, next.phase);
     const defaults = {
-      waiting: waitingReasonsIn(previousStatus),
+      waiting: previousWaitingReasons(previousStatus),
       isFinished: false,
       hasPreviousStatus: previousStatus?.startTime !== undefined,
     };
@@ -256,7 +256,7 @@ export class ApiStatusCache {
       previous: entry?.status ?? mirrorStatus,
       isPreviousFromMirror: entry?.isFromMirror ?? mirrorStatus !== undefined,
       // The waiting reasons from an earlier kubelet hold until a sync of this kubelet reports its own.
-      waiting: entry?.waiting ?? waitingReasonsIn(this.#reportedStatus(pod)),
+      waiting: entry?.waiting ?? previousWaitingReasons(this.#reportedStatus(pod)),
       ...(probes && {
         probeResults: (id) => probes.results(podUID(pod), id),
         isStarting: (container, id) => probes.hooks.mayRun(podUID(pod), container, id),

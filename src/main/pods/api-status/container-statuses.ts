@@ -6,6 +6,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/c
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { supportsRecursiveReadOnly } from '../../../shared/runtime/recursive-read-only.ts';
+import { containerCreating, podInitializing, type WaitingReasons } from '../../../shared/kubernetes/waiting-reasons.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import {
   defaultRestartGates,
@@ -19,8 +20,6 @@ import { previousLastState, previousContainerStatus } from './listed-only.ts';
 import { removedLastState, removedState } from './restart-all.ts';
 import { withTerminationReason } from './termination-reason.ts';
 
-/** By container name. */
-export type WaitingReasons = Readonly<Record<string, { readonly reason: string; readonly message: string }>>;
 export type ContainerKind = 'init' | 'regular' | 'ephemeral';
 
 export interface ContainerStatusesInput {
@@ -128,7 +127,7 @@ function statusWithoutRuntime(pod: Pod, context: ContainerContext): ContainerSta
     ? { state: removedState, lastState: removedLastState, restartCount: previousStatus.restartCount + 1 }
     : undefined;
   if (previousStatus?.state?.terminated) return { ...previousStatus, ...removal };
-  const reason = (pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+  const reason = (pod.spec.initContainers ?? []).length > 0 ? podInitializing : containerCreating;
   const status: ContainerStatus = {
     name: container.name,
     image: container.image ?? '',

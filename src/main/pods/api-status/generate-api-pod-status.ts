@@ -11,7 +11,7 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import type { ContainerProbeResults } from '../../probes/index.ts';
 import { generateConditions } from './conditions.ts';
-import { generateContainerStatuses, type WaitingReasons } from './container-statuses.ts';
+import { generateContainerStatuses } from './container-statuses.ts';
 import { hasGuessedExit, withPreviousAddresses } from './listed-only.ts';
 import { computePhase } from './phase.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
@@ -24,6 +24,7 @@ import { toTerminatedStatuses } from './terminated-pod.ts';
 import { defaultRestartGates, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
+import type { WaitingReasons } from '../../../shared/kubernetes/waiting-reasons.ts';
 
 /** The feature gates that change statuses. */
 export interface StatusFeatures {

@@ -12,6 +12,7 @@ import { isFailureReason } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
+import { isDefaultWaitingReason } from '../../../shared/kubernetes/waiting-reasons.ts';
 import { statusPatch } from './status-patch.ts';
 
 /** The longest delay of a step. Meanwhile users miss at most an address and the condition that shows the start in progress. */
@@ -69,16 +70,18 @@ function isNewGenerationOnly(base: Pod, next: PodStatus): boolean {
   return statusPatch({ ...base, status: asIfSeen }, next) === null;
 }
 
-/** Waiting reasons of a container that is not started yet. A created container has no reason. */
-const startingReasons: ReadonlySet<string | undefined> = new Set([undefined, 'ContainerCreating', 'PodInitializing']);
+/** Whether a container that waits was not started yet. A created container has no reason. */
+function isStartingReason(reason: string | undefined): boolean {
+  return reason === undefined || isDefaultWaitingReason(reason);
+}
 
 function isStartingWell({ name, state, restartCount }: ContainerStatus, previousStatuses: readonly ContainerStatus[] | undefined): boolean {
   const previousStatus = previousStatuses?.find((status) => status.name === name);
   if (restartCount !== (previousStatus?.restartCount ?? 0)) return false;
   // The container leaves an error such as ImagePullBackOff: users see the recovery at once.
-  if (previousStatus?.state?.waiting && !startingReasons.has(previousStatus.state.waiting.reason)) return false;
+  if (previousStatus?.state?.waiting && !isStartingReason(previousStatus.state.waiting.reason)) return false;
   if (state?.terminated) return state.terminated.exitCode === 0;
-  return state?.running !== undefined || startingReasons.has(state?.waiting?.reason);
+  return state?.running !== undefined || isStartingReason(state?.waiting?.reason);
 }
 
 /** True for changes that users and controllers wait for: a deleted pod's status, a terminal phase, the pod is Ready or no longer. */

@@ -2,6 +2,9 @@
 import type { PodSandboxStatus } from '../../cri/generated/cri-v1.ts';
 import { toFailure, type Failure } from '../../errors/kubelet-error.ts';
 import type { ContainerID, SandboxID } from '../../kubernetes/ids.ts';
+import type { WaitingReasons } from '../../kubernetes/waiting-reasons.ts';
+
+export type { WaitingReason } from '../../kubernetes/waiting-reasons.ts';
 
 export type PodSyncResult =
   | ({ readonly outcome: 'synced' } & PodSyncReport)
@@ -14,7 +17,7 @@ export interface PodSyncReport {
    * The waiting reason of each container that does not run, by container name (CrashLoopBackOff, ErrImagePull, CreateContainerConfigError, …).
    * Complete: a container that is absent here has no waiting reason.
    */
-  readonly waiting: Readonly<Record<string, WaitingReason>>;
+  readonly waiting: WaitingReasons;
   /** The back-offs that the task changed. */
   readonly backoffs: readonly ContainerBackoff[];
   /** Wall-clock ms at which the first back-off of this pod ends. Main syncs the pod again then. */
@@ -43,12 +46,6 @@ export function failedResult(
   }: Partial<PodSyncReport> & { readonly reason?: string } = {},
 ): Extract<PodSyncResult, { readonly outcome: 'failed' }> {
   return { outcome: 'failed', failure: toFailure(err, reason), waiting, backoffs, changedRuntime, ...report };
-}
-
-/** Why a container does not run: its waiting reason in the API. */
-export interface WaitingReason {
-  readonly reason: string;
-  readonly message: string;
 }
 
 /** CrashLoopBackOff of one container. Main keeps it between tasks. */

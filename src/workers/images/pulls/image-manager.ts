@@ -9,6 +9,7 @@ import type { AuthConfig, ImageSpec } from '../../../shared/cri/generated/cri-v1
 import { KubeletError, messageOf, toFailure } from '../../../shared/errors/kubelet-error.ts';
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import { withDefaultTag } from '../../../shared/kubernetes/image-name.ts';
+import { imagePullBackOff } from '../../../shared/kubernetes/waiting-reasons.ts';
 import { ensureImageRequests, imagePullDuration } from '../../../shared/metrics/definitions/images.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Credential } from '../../../shared/registry-credentials/keyring.ts';
@@ -182,7 +183,7 @@ export class ImageManager {
     if (backoff) {
       const message = `Back-off pulling image "${image}"`;
       this.#recordEvent(request, 'Normal', 'BackOff', message);
-      throw new KubeletError('ImagePullBackOff', `${message}: ${backoff.lastError}`, {
+      throw new KubeletError(imagePullBackOff, `${message}: ${backoff.lastError}`, {
         retryAfterMs: backoff.untilMs - this.#clock.now(),
       });
     }

@@ -10,6 +10,7 @@ import {
 } from '../../../shared/contracts/pod-sync/result.ts';
 import type { Failure } from '../../../shared/errors/kubelet-error.ts';
 import type { PodStatus } from '../../../shared/kubernetes/api.ts';
+import { isBackOffReason, waitingReasonsOf } from '../../../shared/kubernetes/waiting-reasons.ts';
 import { Stopped } from './task-channel-client.ts';
 
 /** The failure of one action (upstream: pkg/kubelet/container SyncResult). */
@@ -21,9 +22,6 @@ export interface ActionFailure {
   readonly reason: string;
   readonly message: string;
 }
-
-/** Reasons that only mean a wait until a known time. Any other failure has priority as the reason of the whole. */
-const backOffReasons = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
 export class SyncReport {
   readonly #failures: ActionFailure[] = [];
@@ -44,7 +42,7 @@ export class SyncReport {
    * @param onWaiting called for each container that cannot be started
    */
   constructor(previous: PodStatus | null = null, onWaiting: (container: string, waiting: WaitingReason) => void = () => {}) {
-    this.#waiting = waitingReasons(previous);
+    this.#waiting = waitingReasonsIn(previous);
     this.#onWaiting = onWaiting;
   }
 
@@ -118,9 +116,9 @@ export class SyncReport {
   }
 }
 
-/** One failure for all, in the words of upstream's aggregate error. */
+/** One failure for all, in the words of upstream's aggregate error. Its reason is that of a failure that is no back-off, if there is one. */
 export function aggregateFailures(failures: readonly ActionFailure[]): Failure | undefined {
-  const first = failures.find(({ reason }) => !backOffReasons.has(reason)) ?? failures[0];
+  const first = failures.find(({ reason }) => !isBackOffReason(reason)) ?? failures[0];
   if (!first) return undefined;
   const messages = failures.map(
     ({ action, target, reason, message }) => `failed to "${action}" for "${target}" with ${reason}: ${JSON.stringify(message)}`,
@@ -128,15 +126,7 @@ export function aggregateFailures(failures: readonly ActionFailure[]): Failure |
   return { reason: first.reason, message: messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]` };
 }
 
-/** Waiting reasons that the API status computes itself. */
-const defaultReasons = new Set(['ContainerCreating', 'PodInitializing']);
-
-function waitingReasons(status: PodStatus | null): Record<string, WaitingReason> {
-  const waiting: Record<string, WaitingReason> = {};
+function waitingReasonsIn(status: PodStatus | null): Record<string, WaitingReason> {
   const lists = [status?.initContainerStatuses, status?.containerStatuses, status?.ephemeralContainerStatuses];
-  for (const { name, state } of lists.flatMap((list) => list ?? [])) {
-    const { reason, message = '' } = state?.waiting ?? {};
-    if (reason && !defaultReasons.has(reason)) waiting[name] = { reason, message };
-  }
-  return waiting;
+  return { ...waitingReasonsOf(lists.flatMap((list) => list ?? [])) };
 }

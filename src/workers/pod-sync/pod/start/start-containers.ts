@@ -7,6 +7,7 @@ import { KubeletError, messageOf } from '../../../../shared/errors/kubelet-error
 import type { Container, EphemeralContainer, PodSpec } from '../../../../shared/kubernetes/api.ts';
 import { goDuration } from '../../../../shared/kubernetes/go-text.ts';
 import { isRestartableInitContainer } from '../../../../shared/kubernetes/restart-policy.ts';
+import { crashLoopBackOff, imagePullBackOff } from '../../../../shared/kubernetes/waiting-reasons.ts';
 import { startedContainers, startedContainersErrors } from '../../../../shared/metrics/definitions/pod-sync.ts';
 import type { ContainersToStart } from '../compute-pod-actions/index.ts';
 import { backoffKey, computeBackoffDecision } from '../crash-loop-backoff.ts';
@@ -89,7 +90,7 @@ async function startWithBackoff(
   if (decision.wait) {
     events.onContainer(name, 'Warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${formatPod(identity)}`);
     const message = `back-off ${goDuration(decision.backoffMs)} restarting failed container=${name} pod=${formatPod(identity)}`;
-    report.fail({ action: 'StartContainer', target: name, reason: 'CrashLoopBackOff', message });
+    report.fail({ action: 'StartContainer', target: name, reason: crashLoopBackOff, message });
     report.retryAt(decision.untilMs);
     return false;
   }
@@ -119,7 +120,7 @@ async function startWithBackoff(
     report.fail({ action: 'StartContainer', target: name, reason, message });
     if (retryAfterMs !== undefined) report.retryAt(clock.now() + retryAfterMs);
     // The start of the pull back-off was logged already.
-    logger[reason === 'ImagePullBackOff' ? 'debug' : 'warn']({ container: name, reason, message }, 'cannot start a container');
+    logger[reason === imagePullBackOff ? 'debug' : 'warn']({ container: name, reason, message }, 'cannot start a container');
     return false;
   }
 }

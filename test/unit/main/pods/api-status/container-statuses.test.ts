@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
-import {
-  generateContainerStatuses,
-  type ContainerKind,
-  type WaitingReasons,
-} from '../../../../../src/main/pods/api-status/container-statuses.ts';
+import { generateContainerStatuses, type ContainerKind } from '../../../../../src/main/pods/api-status/container-statuses.ts';
 import type { ContainerProbeResults } from '../../../../../src/main/probes/index.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import type { WaitingReasons } from '../../../../../src/shared/kubernetes/waiting-reasons.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
