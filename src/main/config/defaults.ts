@@ -2,6 +2,7 @@
  * Defaults that depend on another field, on a feature gate or on the presence of a configuration file (upstream:
  * SetDefaults_KubeletConfiguration and cmd/kubelet/app).
  */
+import { maxContainerBackOffMs } from './container-back-off.ts';
 import type { FeatureGates } from './feature-gates.ts';
 import type { KubeletConfiguration, StringMap } from './kubelet-configuration.ts';
 import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
@@ -9,8 +10,6 @@ import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
 const second = 1000;
 const defaultReportFrequencyMs = 300 * second;
 const defaultUpdateFrequencyMs = 10 * second;
-/** Upstream's MaxContainerBackOff. */
-const maxContainerBackOffMs = 300 * second;
 
 /** Upstream's thresholds on Linux for a configuration file without evictionHard. */
 export const defaultEvictionHard: StringMap = {

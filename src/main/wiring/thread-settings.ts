@@ -10,6 +10,7 @@ import type { StatsWorkerData } from '../../shared/contracts/stats.ts';
 import { containerLogsDir } from '../../shared/kubernetes/paths.ts';
 import { value } from '../../shared/kubernetes/quantity.ts';
 import { cgroupFsRoot, ownCgroup, toNodeName, type CgroupSettings } from '../node/index.ts';
+import { containerBackOffLimits } from '../config/container-back-off.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletOptions } from '../config/options.ts';
 import type { TracingSettings } from '../../shared/tracing/index.ts';
@@ -20,8 +21,6 @@ import { memoryThresholds } from '../eviction/memory-thresholds.ts';
 const relistPeriodMs = 1000;
 /** cAdvisor's default housekeeping in the kubelet. */
 const statsPeriodMs = 10_000;
-/** Upstream: MaxCrashLoopBackOff and initialCrashLoopBackOff, and their values with ReduceDefaultCrashLoopBackOffDecay. */
-const crashLoop = { maxMs: 300_000, initialMs: 10_000, reducedMaxMs: 60_000, reducedInitialMs: 1000 };
 
 export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegWorkerData> {
   return {
@@ -168,20 +167,8 @@ export function podSyncSettings({ config, flags, featureGates, seccompDefault }:
     resolvConf: config.resolvConf,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls,
     defaultPodSysctls: featureGates.enabled('DefaultPodSysctls') ? config.defaultPodSysctls : {},
-    ...crashLoopBackOff(featureGates, config.crashLoopBackOff.maxContainerRestartPeriod),
+    ...containerBackOffLimits(featureGates, config.crashLoopBackOff.maxContainerRestartPeriod),
     singleProcessOOMKill: config.singleProcessOOMKill ?? host.cgroupVersion === 1,
     featureGates: Object.fromEntries(podSyncGates.map((gate) => [gate, featureGates.enabled(gate)])) as PodSyncGates,
   };
-}
-
-/** Upstream: newCrashLoopBackOff. */
-function crashLoopBackOff(
-  gates: KubeletOptions['featureGates'],
-  configuredMs: number | null,
-): Pick<PodSyncSettings, 'maxContainerBackOffMs' | 'initialContainerBackOffMs'> {
-  const reduced = gates.enabled('ReduceDefaultCrashLoopBackOffDecay');
-  const initialMs = reduced ? crashLoop.reducedInitialMs : crashLoop.initialMs;
-  const defaultMs = reduced ? crashLoop.reducedMaxMs : crashLoop.maxMs;
-  const maxMs = gates.enabled('KubeletCrashLoopBackOffMax') ? (configuredMs ?? defaultMs) : defaultMs;
-  return { maxContainerBackOffMs: maxMs, initialContainerBackOffMs: Math.min(initialMs, maxMs) };
 }

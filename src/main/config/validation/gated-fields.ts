@@ -2,6 +2,7 @@
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { isSysctlName, normalizeSysctl, sysctlNamespace } from '../../../shared/kubernetes/sysctls.ts';
+import { maxContainerBackOffMs } from '../container-back-off.ts';
 import { checkImagePattern } from './image-pattern.ts';
 import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
 
@@ -51,7 +52,7 @@ const checkCrashLoopBackOff: ValidationRule = ({ config, gates }) => {
       'FeatureGate KubeletCrashLoopBackOffMax is enabled, CrashLoopBackOff.MaxContainerRestartPeriod must be set',
     ],
     [
-      isEnabled && period !== null && (wholeMs < second || wholeMs > 300 * second),
+      isEnabled && period !== null && (wholeMs < second || wholeMs > maxContainerBackOffMs),
       `CrashLoopBackOff.MaxContainerRestartPeriod (got: ${(period ?? 0) / second} seconds) must be set between 1s and 300s`,
     ],
     [
