@@ -3,6 +3,7 @@
  * first. Restarts and critical pods never wait behind a burst of new pods, nor small pods behind large ones (start-lanes.ts). Stops need no permit. A start that the runtime does not
  * end in time stops counting (overdue-starts.ts).
  */
+import { Listeners } from '../../../shared/concurrency/listeners.ts';
 import { startPermitLimit, startPermitsHung, startPermitsInUse, startPermitsWaiting } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { nextTypicalMs, overdueAfterMs } from './overdue-starts.ts';
@@ -36,7 +37,7 @@ export class StartAdmission {
   readonly #reservations = new Set<() => void>();
   /** In the order in which they start. */
   #waiting: Waiter[] = [];
-  readonly #idleListeners = new Set<() => void>();
+  readonly #idleListeners = new Listeners();
   readonly #owner: StartPermitOwner;
 
   constructor(options: StartAdmissionOptions) {
@@ -87,10 +88,10 @@ export class StartAdmission {
   async untilIdle(signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#isIdle) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idleListeners.add(resolve);
+    const removeListener = this.#idleListeners.add(resolve);
     signal.addEventListener('abort', () => resolve(), { once: true });
     await promise;
-    this.#idleListeners.delete(resolve);
+    removeListener();
   }
 
   get #isIdle(): boolean {
@@ -133,7 +134,7 @@ export class StartAdmission {
     startPermitsInUse.set(this.inFlight);
     startPermitsHung.set(this.hung);
     startPermitsWaiting.set(this.waiting);
-    if (this.#isIdle) for (const listener of this.#idleListeners) listener();
+    if (this.#isIdle) this.#idleListeners.notify();
   }
 
   #permit(request: StartRequest, lane: StartLane): StartPermit {

@@ -15,6 +15,7 @@ import type { WaitingReason } from '../../../shared/contracts/pod-sync/result.ts
 import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RecordedEvent } from '../../../shared/contracts/event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../../../shared/contracts/images.ts';
+import { Listeners } from '../../../shared/concurrency/listeners.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { PodObjectRef } from '../../../shared/contracts/pod-objects.ts';
 import type { PublishedVolumeResult, UnpublishedVolumeResult } from '../../../shared/contracts/published-volumes.ts';
@@ -56,7 +57,7 @@ export class TaskChannelClient {
   readonly #abandoned = new AbortController();
   readonly #pending = new Map<number, PendingRequest>();
   readonly #window = new RequestWindow();
-  readonly #shrinkListeners = new Set<(gracePeriodSeconds: number) => void>();
+  readonly #shrinkListeners = new Listeners<[gracePeriodSeconds: number]>();
   /**
    * Sent at the end of the event loop iteration, or with the next request. The task's next call to the runtime is sent before main is
    * woken that way.
@@ -188,9 +189,9 @@ export class TaskChannelClient {
 
   /** Calls back with each shorter grace period, and immediately if one came before. Call the result to remove the listener. */
   onShrink(listener: (gracePeriodSeconds: number) => void): () => void {
-    this.#shrinkListeners.add(listener);
+    const removeListener = this.#shrinkListeners.add(listener);
     if (this.#gracePeriodSeconds < Infinity) listener(this.#gracePeriodSeconds);
-    return () => void this.#shrinkListeners.delete(listener);
+    return removeListener;
   }
 
   /** Ends the channel with its task: rejects pending requests. Returns the notifications that were not sent yet. */
@@ -249,7 +250,7 @@ export class TaskChannelClient {
       case 'shrinkGracePeriod':
         if (message.gracePeriodSeconds >= this.#gracePeriodSeconds) return;
         this.#gracePeriodSeconds = message.gracePeriodSeconds;
-        for (const listener of this.#shrinkListeners) listener(message.gracePeriodSeconds);
+        this.#shrinkListeners.notify(message.gracePeriodSeconds);
         return;
       default:
         message satisfies never;
