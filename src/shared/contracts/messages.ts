@@ -1,6 +1,7 @@
 /**
- * Every message between threads and processes, with its sender and its receiver. The compiler checks the table against the contracts: a message
- * without a row does not compile, nor does a row without a message. Four kinds:
+ * Every message of the contracts, with its sender and its receiver. The compiler checks the table against the contracts: a message without a row does
+ * not compile, nor does a row without a message. Not here: the answer with which the thread of a changed configuration ends (main/config-reload), and what
+ * piscina and Comlink send for themselves. Four kinds:
  *
  *  - request: the sender expects a reply, which goes the other way. A Comlink method is a request; its result is the reply.
  *  - notification: from a worker to main; no reply.

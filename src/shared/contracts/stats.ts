@@ -23,7 +23,7 @@ export interface StatsWorkerData extends ThreadWorkerData {
   /** 10 s in upstream (cadvisorHousekeepingInterval). */
   readonly housekeepingPeriodMs: number;
   readonly snapshot: SharedArrayBuffer;
-  /** The usage table (shared/state/usage-table.ts). This thread is its only writer. */
+  /** The usage table (shared/state/usage-table.ts). This thread writes all of its rows, except those of the filesystems of images and containers. */
   readonly usage: SharedArrayBuffer;
   /** The storage table (shared/state/storage-table.ts). This thread is its only writer. */
   readonly storage: SharedArrayBuffer;

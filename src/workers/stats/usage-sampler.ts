@@ -1,6 +1,6 @@
 /**
  * Samples the usage of each measured cgroup into the usage table, once per housekeeping period. Updates existing rows, and frees the rows of cgroups that are
- * gone. The only writer of the table.
+ * gone. The only writer of the rows of cgroups.
  */
 import { dirname } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';

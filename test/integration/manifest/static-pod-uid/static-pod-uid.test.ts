@@ -1,5 +1,5 @@
 /**
- * Compares UIDs with vectors that the Go kubelet's own packages printed (scripts/static-pod-uid). The Go kubelet's sources also read the
+ * Compares UIDs with vectors that the Go kubelet's own packages printed (scripts/upstream/values/staticpods). The Go kubelet's sources also read the
  * manifests that it would run.
  */
 import { podSyncGatesWith } from '../../../support/pods/pod-sync-gates.ts';

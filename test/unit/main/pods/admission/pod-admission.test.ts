@@ -13,7 +13,7 @@ import { settle } from '../../../../support/fake-clock.ts';
 import { FakeNode } from '../../../../support/pods/fake-node.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 
-/** What upstream's own code gives a preempted pod: the last row of the vectors (scripts/admission-values). */
+/** What upstream's own code gives a preempted pod: the last row of the vectors (scripts/upstream/values/admission). */
 function upstreamPreempted(): { readonly event: string; readonly status: PodStatus } {
   const rows = readFileSync(new URL('./admission-vectors.jsonl', import.meta.url), 'utf8')
     .trim()
