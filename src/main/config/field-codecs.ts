@@ -71,36 +71,36 @@ const kinds = {
   quantity: { expectation: 'a quantity such as "10Mi"', parse: parseQuantityText },
 } as const;
 
-export const bool = (fallback = false): Codec<boolean> => omittedWhenZero(kinds.bool.expectation, false, fallback, parseBool);
-export const text = (fallback = ''): Codec<string> => omittedWhenZero(kinds.string.expectation, '', fallback, parseString);
-export const int32 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int32.expectation, 0, fallback, kinds.int32.parse);
-export const int64 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int64.expectation, 0, fallback, kinds.int64.parse);
+const bool = (fallback = false): Codec<boolean> => omittedWhenZero(kinds.bool.expectation, false, fallback, parseBool);
+const text = (fallback = ''): Codec<string> => omittedWhenZero(kinds.string.expectation, '', fallback, parseString);
+const int32 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int32.expectation, 0, fallback, kinds.int32.parse);
+const int64 = (fallback = 0): Codec<number> => omittedWhenZero(kinds.int64.expectation, 0, fallback, kinds.int64.parse);
 
 /** Numbers and strings that are written even while they are zero or empty. */
-export const uint32KeepZero = (): Codec<number> => alwaysWritten('uint32', 0);
-export const int32KeepZero = (): Codec<number> => alwaysWritten('int32', 0);
-export const int64KeepZero = (): Codec<number> => alwaysWritten('int64', 0);
-export const textKeepEmpty = (fallback = ''): Codec<string> => {
+const uint32KeepZero = (): Codec<number> => alwaysWritten('uint32', 0);
+const int32KeepZero = (): Codec<number> => alwaysWritten('int32', 0);
+const int64KeepZero = (): Codec<number> => alwaysWritten('int64', 0);
+const textKeepEmpty = (fallback = ''): Codec<string> => {
   const codec = text(fallback);
   return { ...codec, write: (value) => value };
 };
 
 /** A struct in Go, so it is always written. Zero takes the default. */
-export function duration(fallback: Milliseconds = 0): Codec<Milliseconds> {
+function duration(fallback: Milliseconds = 0): Codec<Milliseconds> {
   return { ...omittedWhenZero(kinds.duration.expectation, 0, fallback, parseDurationText), write: formatDuration };
 }
 
 /** A duration, or a number of nanoseconds. */
-export function durationOrNanos(fallback: Milliseconds): Codec<Milliseconds> {
+function durationOrNanos(fallback: Milliseconds): Codec<Milliseconds> {
   const parse: Parse<Milliseconds> = (value) => (Number.isInteger(value) ? (value as number) / 1e6 : parseDurationText(value));
   return { ...omittedWhenZero('a duration such as "5s" or a number of nanoseconds', 0, fallback, parse), write: formatDuration };
 }
 
 /** A quantity in canonical form, always written. */
-export const quantity = (fallback: QuantityString): Codec<QuantityString> => alwaysWritten('quantity', fallback);
+const quantity = (fallback: QuantityString): Codec<QuantityString> => alwaysWritten('quantity', fallback);
 
 /** A pointer in Go: a value that is set stays, including zero. */
-export const optional = {
+const optional = {
   bool: (fallback: boolean): Codec<boolean> => alwaysWritten('bool', fallback),
   text: (fallback: string): Codec<string> => alwaysWritten('string', fallback),
   int32: (fallback: number): Codec<number> => alwaysWritten('int32', fallback),
@@ -121,10 +121,10 @@ function alwaysWritten<T>(kind: keyof typeof kinds, fallback: T): Codec<T> {
 }
 
 /** Written even while it is zero. */
-export const floatKeepZero = (): Codec<number> => alwaysWritten('float', 0);
+const floatKeepZero = (): Codec<number> => alwaysWritten('float', 0);
 
 /** Null while the field is not set. The default, if any, depends on other fields. */
-export function nullable<T>(codec: Codec<T>): Codec<T | null> {
+function nullable<T>(codec: Codec<T>): Codec<T | null> {
   return {
     absent: null,
     read: (value, fieldPath) => (value === undefined || value === null ? null : codec.read(value, fieldPath)),
@@ -133,7 +133,7 @@ export function nullable<T>(codec: Codec<T>): Codec<T | null> {
 }
 
 /** A list. An absent list takes the default. */
-export function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<readonly T[]> {
+function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<readonly T[]> {
   return {
     absent: fallback,
     read: (value, fieldPath) => {
@@ -147,10 +147,10 @@ export function listOf<T>(item: Codec<T>, fallback: readonly T[] = []): Codec<re
   };
 }
 
-export const texts = (fallback: readonly string[] = []): Codec<readonly string[]> => listOf(text(), fallback);
+const texts = (fallback: readonly string[] = []): Codec<readonly string[]> => listOf(text(), fallback);
 
 /** A map with string keys. */
-export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
+function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
   const absent: Readonly<Record<string, T>> = {};
   return {
     absent,
@@ -169,13 +169,13 @@ export function mapOf<T>(item: Codec<T>): Codec<Readonly<Record<string, T>>> {
   };
 }
 
-export const textMap = (): Codec<StringMap> => mapOf(text());
+const textMap = (): Codec<StringMap> => mapOf(text());
 
 /** The codecs of all fields of a struct. A missing field does not compile. */
 export type FieldCodecs<T> = { readonly [K in keyof T]: Codec<T[K]> };
 
 /** A struct, always written. Unknown fields are problems. */
-export function struct<T extends object>(fields: FieldCodecs<T>): Codec<T> {
+function struct<T extends object>(fields: FieldCodecs<T>): Codec<T> {
   const entries = Object.entries(fields) as [keyof T & string, Codec<unknown>][];
   return {
     absent: Object.fromEntries(entries.map(([name, codec]) => [name, codec.absent])) as T,
@@ -197,6 +197,29 @@ export function struct<T extends object>(fields: FieldCodecs<T>): Codec<T> {
     },
   };
 }
+
+/** The codecs, for schemas. They are members of one object because most of their names mean something else in other files. */
+export const codecs = {
+  bool,
+  text,
+  int32,
+  int64,
+  uint32KeepZero,
+  int32KeepZero,
+  int64KeepZero,
+  textKeepEmpty,
+  duration,
+  durationOrNanos,
+  quantity,
+  optional,
+  floatKeepZero,
+  nullable,
+  listOf,
+  texts,
+  mapOf,
+  textMap,
+  struct,
+};
 
 export const unknownField = 'unknown field';
 

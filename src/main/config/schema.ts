@@ -3,7 +3,7 @@
  * staging/src/k8s.io/kubelet/config/v1beta1/types.go and pkg/kubelet/apis/config/v1beta1/defaults.go). defaults.ts has the defaults that
  * depend on another field or on a feature gate.
  */
-import * as codecs from './field-codecs.ts';
+import { codecs, type Codec } from './field-codecs.ts';
 import type { KubeletConfiguration, Milliseconds, Taint } from './kubelet-configuration.ts';
 
 const second = 1000;
@@ -23,7 +23,7 @@ export interface RawConfiguration extends Omit<KubeletConfiguration, DependentDe
 type DependentDefault = 'nodeStatusUpdateFrequency' | 'nodeStatusReportFrequency' | 'serializeImagePulls' | 'evictionHard';
 
 /** Zero is the same as absent, as for every duration that is not a pointer in Go. */
-const durationOrNull: codecs.Codec<Milliseconds | null> = {
+const durationOrNull: Codec<Milliseconds | null> = {
   ...codecs.nullable(codecs.duration()),
   read: (value, fieldPath) => codecs.duration().read(value, fieldPath) || null,
 };
@@ -40,7 +40,7 @@ const outputRouting = codecs.struct<KubeletConfiguration['logging']['options']['
   infoBufferSize: codecs.quantity('0'),
 });
 
-export const kubeletConfiguration: codecs.Codec<RawConfiguration> = codecs.struct<RawConfiguration>({
+export const kubeletConfiguration: Codec<RawConfiguration> = codecs.struct<RawConfiguration>({
   enableServer: codecs.optional.bool(true),
   staticPodPath: codecs.text(),
   podLogsDir: codecs.text('/var/log/pods'),

@@ -1,5 +1,5 @@
 /** The fields of a CredentialProviderConfig in the versions of kubelet.config.k8s.io (upstream staging k8s.io/kubelet/config). */
-import { duration, listOf, nullable, optional, struct, text, texts, type Codec } from '../field-codecs.ts';
+import { codecs, type Codec } from '../field-codecs.ts';
 
 /** A provider as written. Values that are required are empty or null when they are absent. */
 export interface RawCredentialProvider {
@@ -26,26 +26,28 @@ interface RawConfig {
 }
 
 const fieldsOfAllVersions = {
-  name: text(),
-  matchImages: texts(),
-  defaultCacheDuration: nullable(duration()),
-  apiVersion: text(),
-  args: texts(),
-  env: listOf(struct({ name: text(), value: text() })),
+  name: codecs.text(),
+  matchImages: codecs.texts(),
+  defaultCacheDuration: codecs.nullable(codecs.duration()),
+  apiVersion: codecs.text(),
+  args: codecs.texts(),
+  env: codecs.listOf(codecs.struct({ name: codecs.text(), value: codecs.text() })),
 };
 
-const tokenAttributes = struct<RawTokenAttributes>({
-  serviceAccountTokenAudience: text(),
-  cacheType: text(),
-  requireServiceAccount: nullable(optional.bool(false)),
-  requiredServiceAccountAnnotationKeys: texts(),
-  optionalServiceAccountAnnotationKeys: texts(),
+const tokenAttributes = codecs.struct<RawTokenAttributes>({
+  serviceAccountTokenAudience: codecs.text(),
+  cacheType: codecs.text(),
+  requireServiceAccount: codecs.nullable(codecs.optional.bool(false)),
+  requiredServiceAccountAnnotationKeys: codecs.texts(),
+  optionalServiceAccountAnnotationKeys: codecs.texts(),
 });
 
-const olderProvider = struct<Omit<RawCredentialProvider, 'tokenAttributes'>>(fieldsOfAllVersions);
+const olderProvider = codecs.struct<Omit<RawCredentialProvider, 'tokenAttributes'>>(fieldsOfAllVersions);
 const olderConfig: Codec<RawConfig> = withoutTokens();
-const currentConfig = struct<RawConfig>({
-  providers: listOf(struct<RawCredentialProvider>({ ...fieldsOfAllVersions, tokenAttributes: nullable(tokenAttributes) })),
+const currentConfig = codecs.struct<RawConfig>({
+  providers: codecs.listOf(
+    codecs.struct<RawCredentialProvider>({ ...fieldsOfAllVersions, tokenAttributes: codecs.nullable(tokenAttributes) }),
+  ),
 });
 
 /** The codec of each version of the group. */
@@ -58,7 +60,7 @@ export const configVersions: ReadonlyMap<string, Codec<RawConfig>> = new Map([
 export const configKind = 'CredentialProviderConfig';
 
 function withoutTokens(): Codec<RawConfig> {
-  const codec = struct({ providers: listOf(olderProvider) });
+  const codec = codecs.struct({ providers: codecs.listOf(olderProvider) });
   return {
     absent: { providers: [] },
     read: (value, fieldPath) => ({
