@@ -4,17 +4,18 @@
  */
 import type { EnsureImageRequest, EnsureImageResult, PullWait } from '../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
-import { containerPhases, podPhases, type PhaseReport, type WaitKind } from '../../shared/contracts/timeline.ts';
+import { containerPhases, timelinePhases, type PhaseReport, type WaitKind } from '../../shared/contracts/timeline.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { configSourceAnnotation } from '../../shared/kubernetes/annotations.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { PodTimeline } from '../../shared/timeline/pod-timeline.ts';
 import { truncateBytes } from '../../shared/timeline/shorten.ts';
 import { beginSpan, beginWait, endSpan, endWait, type TimelineSpan, type SpanBegin } from '../../shared/timeline/span.ts';
 import { maxTexts, problemOrigins, timelineSources, type ProblemOrigin } from '../../shared/timeline/timeline-table.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
-import { isPodPhase, TimelineRecords, type Phase, type TimelineRecordsOptions } from './timeline-records.ts';
+import { isTimelinePhase, TimelineRecords, type Phase, type TimelineRecordsOptions } from './timeline-records.ts';
 
 export interface PhaseOptions extends Partial<SpanBegin> {
   readonly container?: string;
@@ -62,13 +63,12 @@ export class PodTimelines {
   }
 
   /**
-   * A source has the pod, maybe for the first time. `isRunning`: its containers run already. A pod that is over gets no record unless it is deleted: its
+   * A source has the pod, maybe for the first time. `isRunning`: its containers run already. A pod in a terminal phase gets no record unless it is deleted: its
    * objects may stay for long, and be thousands.
    */
   see(pod: Pod, isRunning: boolean): void {
     const uid = podUID(pod);
-    const isOver = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
-    if (isOver && !isRunning && !isDeleted(pod) && !this.#records.has(uid)) return;
+    if (isTerminalPhase(pod.status?.phase) && !isRunning && !isDeleted(pod) && !this.#records.has(uid)) return;
     const isGone = this.#records.number(uid, 'objectGoneAtMs') !== 0;
     if (!this.#records.has(uid) || (isGone && this.#records.isFinished(uid))) this.#add(pod, isRunning);
     else if (isGone) this.#records.update(uid, { objectGoneAtMs: 0 });
@@ -110,8 +110,8 @@ export class PodTimelines {
 
   /** The open phase waits. Call the result when the wait is over. A container's phase is the first open one. */
   wait(uid: PodUID, phase: Phase, wait: WaitKind): () => void {
-    const container = isPodPhase(phase) ? undefined : this.#firstContainerInPhase(uid, phase);
-    if (!isPodPhase(phase) && container === undefined) return () => {};
+    const container = isTimelinePhase(phase) ? undefined : this.#firstContainerInPhase(uid, phase);
+    if (!isTimelinePhase(phase) && container === undefined) return () => {};
     this.#records.change(uid, phase, container, (span) => span && beginWait(span, wait, this.#clock.monotonic()));
     return () => void this.#records.change(uid, phase, container, (span) => span && endWait(span, this.#clock.monotonic()));
   }
@@ -264,7 +264,7 @@ export class PodTimelines {
   }
 }
 
-const phaseBits = Object.fromEntries([...podPhases, ...containerPhases].map((phase, index) => [phase, 1 << index])) as Record<
+const phaseBits = Object.fromEntries([...timelinePhases, ...containerPhases].map((phase, index) => [phase, 1 << index])) as Record<
   Phase,
   number
 >;

@@ -1,6 +1,6 @@
 /** The rows of the table that main writes: one per pod, found by UID. A pod that has finished keeps its row until another pod needs it. */
 import { contain } from '../../shared/faults/contain.ts';
-import { podPhases, type ContainerPhase, type TimelinePhase } from '../../shared/contracts/timeline.ts';
+import { timelinePhases, type ContainerPhase, type TimelinePhase } from '../../shared/contracts/timeline.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { podsWithoutTimeline } from '../../shared/metrics/definitions/pods.ts';
@@ -115,7 +115,7 @@ export class TimelineRecords {
   /** Undefined for a phase that never began. */
   span(uid: PodUID, phase: Phase, container?: string): TimelineSpan | undefined {
     const row = this.#rows.get(uid);
-    if (row === undefined || (container === undefined) !== isPodPhase(phase)) return undefined;
+    if (row === undefined || (container === undefined) !== isTimelinePhase(phase)) return undefined;
     const containerRow = container === undefined ? undefined : this.#containerRow(row, container);
     return peekSpan(this.#table, row, spanKey(phase, containerRow), this.#table.peek(row, 'seenAtMs'));
   }
@@ -128,7 +128,7 @@ export class TimelineRecords {
     change: (span: TimelineSpan | undefined, place: SpanPlace) => TimelineSpan | undefined,
   ): TimelineSpan | undefined {
     const row = this.#rows.get(uid);
-    if (row === undefined || (container === undefined) !== isPodPhase(phase)) return undefined;
+    if (row === undefined || (container === undefined) !== isTimelinePhase(phase)) return undefined;
     return this.#contain(uid, () => {
       const containerRow = container === undefined ? undefined : this.#containerRow(row, container);
       const originMs = this.#table.peek(row, 'seenAtMs');
@@ -193,8 +193,8 @@ export class TimelineRecords {
   }
 }
 
-const podPhaseSet: ReadonlySet<string> = new Set(podPhases);
+const podPhaseSet: ReadonlySet<string> = new Set(timelinePhases);
 
-export function isPodPhase(phase: Phase): phase is TimelinePhase {
+export function isTimelinePhase(phase: Phase): phase is TimelinePhase {
   return podPhaseSet.has(phase);
 }

@@ -4,7 +4,7 @@
  */
 
 /** Phases of a pod, in the order in which a chart shows them. The tables in shared memory store the index. */
-export const podPhases = [
+export const timelinePhases = [
   /** From the first sight of the pod to its admission or refusal. */
   'Admission',
   /** The worker waits for its turn. */
@@ -60,7 +60,7 @@ export const waitKinds = [
   'OtherContainers',
 ] as const;
 
-export type TimelinePhase = (typeof podPhases)[number];
+export type TimelinePhase = (typeof timelinePhases)[number];
 export type ContainerPhase = (typeof containerPhases)[number];
 export type WaitKind = (typeof waitKinds)[number];
 

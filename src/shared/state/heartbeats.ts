@@ -3,10 +3,10 @@
  * threads and sees them exit); each thread writes its own row of the beats.
  */
 import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
-import { f64, i32, text, u32, u8, type Row } from './table-layout.ts';
+import { f64, i32, boundedText, u32, u8, type Row } from './table-layout.ts';
 
 const statusFields = {
-  thread: text(32),
+  thread: boundedText(32),
   /** 1 from the start of the thread until main has seen it exit. */
   alive: u8,
   /** Monotonic ms of the last start. */
@@ -15,7 +15,7 @@ const statusFields = {
   deaths: u32,
   lastExitCode: i32,
   /** The first line of the error that ended the thread. Empty if there was none. */
-  lastError: text(200),
+  lastError: boundedText(200),
   /** The thread is unhealthy when its own loop's last iteration is older. 0: not checked. */
   loopStaleAfterMs: f64,
 };

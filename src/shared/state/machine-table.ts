@@ -1,5 +1,5 @@
 /** One row: what statistics show of the machine. In the buffer of the usage table. Written by the stats thread. */
-import { f64, text, u32, type Row } from './table-layout.ts';
+import { f64, boundedText, u32, type Row } from './table-layout.ts';
 import { defineTable } from './typed-table.ts';
 
 const machineFields = {
@@ -10,13 +10,13 @@ const machineFields = {
   swapBytes: f64,
   /** Of all huge pages, which no cgroup counts as used memory. 0 with the gate HugepageAwareEviction off. */
   hugePagesBytes: f64,
-  machineID: text(128),
-  systemUUID: text(128),
-  bootID: text(128),
-  kernelVersion: text(256),
-  osImage: text(256),
+  machineID: boundedText(128),
+  systemUUID: boundedText(128),
+  bootID: boundedText(128),
+  kernelVersion: boundedText(256),
+  osImage: boundedText(256),
 };
 export type MachineFields = typeof machineFields;
-export type MachineFacts = Row<typeof machineFields>;
+export type MachineRow = Row<typeof machineFields>;
 
 export const machineTable = defineTable('machine', machineFields);

@@ -2,12 +2,12 @@
  * The mounted filesystems of the node's devices with the I/O of their devices: what /metrics/cadvisor shows for the root cgroup. In the buffer of the usage
  * table. Written by the stats thread.
  */
-import { f64, text, type Row } from './table-layout.ts';
+import { f64, boundedText, type Row } from './table-layout.ts';
 import { defineTable } from './typed-table.ts';
 
 const fields = {
   /** `/dev/sda1`; the mount point of a tmpfs. */
-  device: text(256),
+  device: boundedText(256),
   /** That of stat(2) for its files. */
   deviceNumber: f64,
   capacityBytes: f64,

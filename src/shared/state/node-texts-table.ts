@@ -2,7 +2,7 @@
  * The I/O and the networks of the node's own cgroups, in the buffer of the usage table. A node has disks and interfaces by the hundred (one of each pod, with some
  * network plugins), while the columns of the usage table bound what a tenant can add. Written by the stats thread.
  */
-import { text, u32 } from './table-layout.ts';
+import { boundedText, u32 } from './table-layout.ts';
 import { defineTable, type TableReader, type TableWriter } from './typed-table.ts';
 import type { CgroupKind } from './usage-fields.ts';
 
@@ -11,8 +11,8 @@ const fields = {
   row: u32,
   identityVersion: u32,
   /** As in the usage table. */
-  io: text(32_766),
-  network: text(65_534),
+  io: boundedText(32_766),
+  network: boundedText(65_534),
 };
 
 export const nodeTextsTable = defineTable('usage-node-texts', fields);
@@ -41,7 +41,7 @@ export class NodeTextsWriter {
     this.#table = nodeTextsTable.writer(buffer, offset, Array.from(Array(nodeTextsCapacity).keys()));
   }
 
-  /** Throws RangeError for a text that is too long. Beyond the capacity nothing is stored. */
+  /** Throws RangeError for a boundedText that is too long. Beyond the capacity nothing is stored. */
   put(row: number, identityVersion: number, { io, network }: UsageTexts): void {
     const used = new Set(this.#slots.values());
     const slot = this.#slots.get(row) ?? Array.from(Array(nodeTextsCapacity).keys()).find((each) => !used.has(each));

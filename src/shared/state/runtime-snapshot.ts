@@ -3,7 +3,7 @@
  * thread and the server thread read them. The rows have only what the runtime's lists have; main gets the full status of a pod in a message.
  */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
-import { f64, text, u32, u8, type Row } from './table-layout.ts';
+import { f64, boundedText, u32, u8, type Row } from './table-layout.ts';
 import { defineTable, TableFullError, type TableReader, type TableWriter } from './typed-table.ts';
 
 export const maxImageBytes = 512;
@@ -16,17 +16,17 @@ const fields = {
   attempt: u32,
   /** Wall-clock ms. */
   createdAtMs: f64,
-  id: text<ContainerID | SandboxID>(128),
+  id: boundedText<ContainerID | SandboxID>(128),
   /** For a sandbox its own ID. */
-  sandboxID: text<SandboxID>(128),
+  sandboxID: boundedText<SandboxID>(128),
   /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. */
-  podUID: text<PodUID>(128),
-  podName: text(253),
-  podNamespace: text(63),
+  podUID: boundedText<PodUID>(128),
+  podName: boundedText(253),
+  podNamespace: boundedText(63),
   /** Empty for a sandbox. */
-  containerName: text(63),
+  containerName: boundedText(63),
   /** The image in the pod's spec; of a sandbox its own one, some seconds after its start. Empty when it is not known, or longer than the column. */
-  image: text(maxImageBytes),
+  image: boundedText(maxImageBytes),
 };
 const relistFields = {
   /** Monotonic ms at which the last complete relist began. 0: none yet, so an item that is missing here may exist. */
@@ -88,7 +88,7 @@ export class RuntimeSnapshotWriter {
     return this.#items.used;
   }
 
-  /** Returns the item's row, or undefined when the table is full. Throws RangeError with the field's name when a text is longer than its column. */
+  /** Returns the item's row, or undefined when the table is full. Throws RangeError with the field's name when a boundedText is longer than its column. */
   add(item: SnapshotItem): number | undefined {
     try {
       return this.#items.insert({ ...item, kind: snapshotKinds.indexOf(item.kind), state: snapshotStates.indexOf(item.state) });

@@ -4,7 +4,7 @@
  */
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
 import { DecodedRows } from './decoded-rows.ts';
-import { f64, text, u8, type Row } from './table-layout.ts';
+import { f64, boundedText, u8, type Row } from './table-layout.ts';
 import { defineTable, TableFullError, type TableReader, type TableWriter } from './typed-table.ts';
 
 /** `pod-logs`: the files in the pod's log folder itself. `etc-hosts`: the hosts file that the kubelet writes for the pod. */
@@ -15,12 +15,12 @@ const fields = {
   /** An index into `storageKinds`. */
   kind: u8,
   /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. */
-  podUID: text<PodUID>(128),
+  podUID: boundedText<PodUID>(128),
   /** Of the volume (for CSI that of its folder, which is the persistent volume's) or of the container; otherwise empty. */
-  name: text(253),
+  name: boundedText(253),
   /** The name of a volume's plugin folder: `kubernetes.io~empty-dir`. Empty for the other kinds. */
-  plugin: text(128),
-  containerID: text<ContainerID | ''>(128),
+  plugin: boundedText(128),
+  containerID: boundedText<ContainerID | ''>(128),
   /** 1: the volume's folder is a mount point, as of a memory emptyDir: its values are those of the mounted filesystem. */
   isMountPoint: u8,
   /** 1: the walk has not ended yet. */
@@ -81,7 +81,7 @@ export class StorageWriter {
     for (const [row, values] of this.#table.rows()) this.#count(toIdentity(values), row);
   }
 
-  /** Throws TableFullError when the pod has used its rows and those that all share, or RangeError for a text that is too long. */
+  /** Throws TableFullError when the pod has used its rows and those that all share, or RangeError for a boundedText that is too long. */
   put(identity: StorageIdentity, values: StorageValues): void {
     // Field by field: a caller's measurement may have more.
     const { readAtMs, usedBytes, inodesUsed, capacityBytes, availableBytes, inodes, inodesFree } = values;

@@ -6,7 +6,7 @@ type NumberKind = 'u8' | 'u32' | 'i32' | 'f64';
 
 export type Field<T = unknown> = {
   readonly kind: NumberKind | 'i64' | 'text';
-  /** Bytes in the row. A text has two more bytes for its length. */
+  /** Bytes in the row. A boundedText has two more bytes for its length. */
   readonly width: number;
   /** For the compiler only: the type of the field's value. */
   readonly __value?: T;
@@ -23,7 +23,7 @@ export const f64: Field<number> = { kind: 'f64', width: 8 };
 export const i64: Field<bigint> = { kind: 'i64', width: 8 };
 
 /** A string of at most `maxBytes` bytes of UTF-8. Writing a longer value throws; truncation could make two IDs equal. */
-export function text<T extends string = string>(maxBytes: number): Field<T> {
+export function boundedText<T extends string = string>(maxBytes: number): Field<T> {
   return { kind: 'text', width: maxBytes };
 }
 

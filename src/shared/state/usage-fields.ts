@@ -1,6 +1,6 @@
 /** The columns of the usage table: what identifies a cgroup, and what is measured of it. Meaning and units are cadvisor's (github.com/google/cadvisor, info/v1/container.go). */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
-import { f64, i64, text, u32, u8, type Row } from './table-layout.ts';
+import { f64, i64, boundedText, u32, u8, type Row } from './table-layout.ts';
 
 /** `qos` is `kubepods` and the cgroups of its QoS classes; `kubelet`, `runtime`, `misc` and `pods` are the system containers of /stats/summary. */
 export const cgroupKinds = ['root', 'kubelet', 'runtime', 'misc', 'pods', 'qos', 'pod', 'sandbox', 'container'] as const;
@@ -10,16 +10,16 @@ export const identityFields = {
   /** An index into `cgroupKinds`. */
   kind: u8,
   /** Below the mount point of each hierarchy: `/kubepods/pod…`. */
-  path: text(1024),
+  path: boundedText(1024),
   /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. Empty unless the cgroup belongs to a pod. */
-  podUID: text<PodUID | ''>(128),
-  podName: text(253),
-  podNamespace: text(63),
-  containerName: text(63),
+  podUID: boundedText<PodUID | ''>(128),
+  podName: boundedText(253),
+  podNamespace: boundedText(63),
+  containerName: boundedText(63),
   /** Of a container or a sandbox. */
-  containerID: text<ContainerID | SandboxID | ''>(128),
+  containerID: boundedText<ContainerID | SandboxID | ''>(128),
   /** Of a container or a sandbox. */
-  image: text(512),
+  image: boundedText(512),
   /** Wall-clock ms of the cgroup's creation. */
   createdAtMs: f64,
 };
@@ -96,9 +96,9 @@ export const valueFields = {
   fileRefaults: f64,
   anonRefaults: f64,
   /** A DeviceIo[] as JSON. Longer ones of the node's own cgroups are in a table of their own (node-texts-table.ts). */
-  io: text(1022),
+  io: boundedText(1022),
   /** An InterfaceUsage[] as JSON, for a sandbox and the root. */
-  network: text(2046),
+  network: boundedText(2046),
 };
 
 /** Bytes and operations on one block device, by the kernel's names of operations (`Read`, `Write`, …). */

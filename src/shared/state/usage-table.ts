@@ -5,7 +5,7 @@
  */
 import { DecodedRows } from './decoded-rows.ts';
 import { filesystemRows, filesystemTable, type FilesystemRow, type FilesystemWriter } from './filesystem-table.ts';
-import { machineTable, type MachineFacts, type MachineFields } from './machine-table.ts';
+import { machineTable, type MachineRow, type MachineFields } from './machine-table.ts';
 import { maxNodeFilesystems, nodeFilesystemTable, type NodeFilesystem } from './node-filesystem-table.ts';
 import { nodeTextsCapacity, nodeTextsTable, NodeTextsWriter, ownerOf, readNodeTexts } from './node-texts-table.ts';
 import { nodeTasksTable, type NodeTasks, type NodeTasksFields } from './node-tasks-table.ts';
@@ -97,8 +97,8 @@ export class UsageWriter {
   }
 
   /** Throws RangeError for a text that is too long. */
-  setMachine(facts: MachineFacts): void {
-    this.#machine.put(0, facts);
+  setMachine(machine: MachineRow): void {
+    this.#machine.put(0, machine);
   }
 
   /** Replaces all. At most `maxNodeFilesystems`. */
@@ -172,7 +172,7 @@ export class UsageReader {
   }
 
   /** Undefined until the stats thread has read the machine. */
-  machine(): MachineFacts | undefined {
+  machine(): MachineRow | undefined {
     return this.#machine.read(0);
   }
 

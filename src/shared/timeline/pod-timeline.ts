@@ -1,6 +1,6 @@
 import type { TableReader } from '../state/typed-table.ts';
 /** The decoded record of one pod. */
-import { containerPhases, podPhases, type ContainerPhase, type TimelinePhase, type TimelineState } from '../contracts/timeline.ts';
+import { containerPhases, timelinePhases, type ContainerPhase, type TimelinePhase, type TimelineState } from '../contracts/timeline.ts';
 import type { TimelineSpan } from './span.ts';
 import {
   containerRows,
@@ -39,7 +39,7 @@ export interface PodTimeline {
   readonly graceSeconds: number;
   readonly mergedContainers: number;
   readonly problem: string;
-  /** In the order of podPhases, then container by container. */
+  /** In the order of timelinePhases, then container by container. */
   readonly spans: readonly PhaseSpan[];
 }
 
@@ -58,7 +58,7 @@ export function peekTimeline(table: TableReader<TimelineFields>, row: number): P
     const imageKiB = phase === 'Image' && container ? table.peek(row, `imageKiB${container.row}`) : 0;
     spans.push({ ...span, phase, ...(container && { container: container.name }), ...(imageKiB > 0 && { imageKiB }) });
   };
-  for (const phase of podPhases) add(phase);
+  for (const phase of timelinePhases) add(phase);
   for (const containerRow of containerRows) {
     const name = table.peek(row, `name${containerRow}`);
     if (name !== '') for (const phase of containerPhases) add(phase, { row: containerRow, name });

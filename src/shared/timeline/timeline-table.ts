@@ -3,8 +3,8 @@
  * server thread reads it without asking main. A phase has one span, of its newest attempt, with the number of attempts. The first six
  * containers have spans of their own; further ones share the last row.
  */
-import { containerPhases, podPhases, type ContainerPhase, type TimelinePhase } from '../contracts/timeline.ts';
-import { f64, text, u32, u8, type Field } from '../state/table-layout.ts';
+import { containerPhases, timelinePhases, type ContainerPhase, type TimelinePhase } from '../contracts/timeline.ts';
+import { f64, boundedText, u32, u8, type Field } from '../state/table-layout.ts';
 import { defineTable, type TableReader } from '../state/typed-table.ts';
 import { fromCells, type TimelineSpan, type SpanCells } from './span.ts';
 
@@ -31,11 +31,11 @@ const headerFields = {
   deletionWantedAtMs: f64,
   finishedAtMs: f64,
   objectGoneAtMs: f64,
-  uid: text(maxTexts.uid),
-  namespace: text(maxTexts.namespace),
-  name: text(maxTexts.name),
-  problem: text(maxTexts.problem),
-  /** One bit per phase that an event was recorded for: podPhases, then containerPhases. */
+  uid: boundedText(maxTexts.uid),
+  namespace: boundedText(maxTexts.namespace),
+  name: boundedText(maxTexts.name),
+  problem: boundedText(maxTexts.problem),
+  /** One bit per phase that an event was recorded for: timelinePhases, then containerPhases. */
   reported: u32,
   graceSeconds: u32,
   source: u8,
@@ -56,11 +56,11 @@ const cellNames = Object.keys(spanFields) as (keyof SpanCells)[];
 /** The prefix of a span's columns. */
 type SpanKey = TimelinePhase | `${ContainerRow}.${ContainerPhase}`;
 const spanKeys: readonly SpanKey[] = [
-  ...podPhases,
+  ...timelinePhases,
   ...containerRows.flatMap((row) => containerPhases.map((phase) => `${row}.${phase}` as const)),
 ];
 
-const containerNameFields = Object.fromEntries(containerRows.map((row) => [`name${row}`, text(maxTexts.containerName)])) as Record<
+const containerNameFields = Object.fromEntries(containerRows.map((row) => [`name${row}`, boundedText(maxTexts.containerName)])) as Record<
   `name${ContainerRow}`,
   Field<string>
 >;

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
-import type { MachineFacts } from '../../shared/state/machine-table.ts';
+import type { MachineRow } from '../../shared/state/machine-table.ts';
 import type { NodeFilesystem } from '../../shared/state/node-filesystem-table.ts';
 import { maxIoBytes, maxNetworkBytes, ownerOf } from '../../shared/state/node-texts-table.ts';
 import type { NodeTasks } from '../../shared/state/node-tasks-table.ts';
@@ -150,8 +150,8 @@ export class UsageSampler {
     }
   }
 
-  setMachine(facts: MachineFacts): void {
-    this.#table.setMachine(facts);
+  setMachine(machine: MachineRow): void {
+    this.#table.setMachine(machine);
   }
 
   setNodeFilesystems(filesystems: readonly NodeFilesystem[]): void {

@@ -1,5 +1,5 @@
 /** The families of /metrics/cadvisor: the metrics of all measured cgroups, and of the machine. Pure. */
-import type { MachineFacts } from '../../../shared/state/machine-table.ts';
+import type { MachineRow } from '../../../shared/state/machine-table.ts';
 import type { NodeFilesystem } from '../../../shared/state/node-filesystem-table.ts';
 import type { CgroupUsage, DeviceIo, InterfaceUsage } from '../../../shared/state/usage-table.ts';
 import { cgroupMetrics, pressureMetrics, type CgroupMetric, type ParsedUsage } from './cadvisor-metrics.ts';
@@ -11,7 +11,7 @@ import { commonLabels, extraLabels, withExtra } from './cadvisor-labels.ts';
 export interface CadvisorPageOptions {
   readonly rows: readonly CgroupUsage[];
   /** Undefined until the stats thread has read them. */
-  readonly machine: MachineFacts | undefined;
+  readonly machine: MachineRow | undefined;
   readonly filesystems: readonly NodeFilesystem[];
   /** The filesystem of a container, if it has one. */
   readonly layerOf?: (row: CgroupUsage) => NodeFilesystem | undefined;
@@ -120,7 +120,7 @@ function* lastSeen(cgroups: readonly RenderedCgroup[], nowMs: number): Generator
 }
 
 /** The part of the page beside the runtime's own metrics of containers. */
-export function machineFamilies(machine: MachineFacts | undefined): MetricFamily[] {
+export function machineFamilies(machine: MachineRow | undefined): MetricFamily[] {
   const list = new FamilyList();
   if (machine) addMachine(list, machine);
   const help = '1 if there was an error while getting machine metrics, 0 otherwise.';
@@ -139,7 +139,7 @@ function cgroupsOf(rows: readonly CgroupUsage[]): CgroupUsage[] {
   return [...byPath.values()].sort((a, b) => (a.identity.path < b.identity.path ? -1 : 1));
 }
 
-function addMachine(list: FamilyList, { bootID, machineID, systemUUID, ...machine }: MachineFacts): void {
+function addMachine(list: FamilyList, { bootID, machineID, systemUUID, ...machine }: MachineRow): void {
   const labels = labelsOf({ boot_id: bootID, machine_id: machineID, system_uuid: systemUUID });
   const add = (name: string, help: string, value: number) => list.add(name, 'gauge', help, labels, value);
   add('machine_cpu_books', 'Number of CPU books.', 0);
@@ -156,7 +156,7 @@ function addMachine(list: FamilyList, { bootID, machineID, systemUUID, ...machin
   }
 }
 
-function versionFamily(machine: MachineFacts): MetricFamily {
+function versionFamily(machine: MachineRow): MetricFamily {
   const labels = labelsOf({
     cadvisorRevision: '',
     cadvisorVersion: '',

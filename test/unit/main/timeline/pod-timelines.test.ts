@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PodTimelines, SlowPhases } from '../../../../src/main/timeline/index.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
-import { containerPhases, podPhases } from '../../../../src/shared/contracts/timeline.ts';
+import { containerPhases, timelinePhases } from '../../../../src/shared/contracts/timeline.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { podsWithoutTimeline } from '../../../../src/shared/metrics/definitions/pods.ts';
@@ -41,7 +41,7 @@ test('a pod with 20 containers and the longest names fills its record, and no ot
   timelines.see(pod({ name: 'other', uid: other }), false);
   const otherBefore = timelines.get(other);
   for (let round = 0; round < 3; round += 1) {
-    for (const phase of podPhases) timelines.begin(uid, phase);
+    for (const phase of timelinePhases) timelines.begin(uid, phase);
     for (let index = 0; index < 20; index += 1) {
       for (const phase of containerPhases) {
         timelines.begin(uid, phase, { container: `${'c'.repeat(60)}${index}` });
@@ -52,7 +52,7 @@ test('a pod with 20 containers and the longest names fills its record, and no ot
     timelines.setProblem(uid, 'task', 'ü'.repeat(5000));
   }
   const json = timelineJson(timelines.get(uid)!, clock.monotonic());
-  assert.equal(json.phases.length, podPhases.length + 7 * containerPhases.length);
+  assert.equal(json.phases.length, timelinePhases.length + 7 * containerPhases.length);
   assert.equal(json.mergedContainers, 14);
   assert.equal(json.problem, 'ü'.repeat(96));
   assert.ok(JSON.stringify(json).length < 20_000);

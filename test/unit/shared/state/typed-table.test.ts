@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { f64, i32, i64, text, u32, u8 } from '../../../../src/shared/state/table-layout.ts';
+import { f64, i32, i64, boundedText, u32, u8 } from '../../../../src/shared/state/table-layout.ts';
 import { defineTable, TableFullError } from '../../../../src/shared/state/typed-table.ts';
 
-const fields = { flag: u8, id: text(12), count: u32, code: i32, at: f64, ns: i64, name: text(5) };
+const fields = { flag: u8, id: boundedText(12), count: u32, code: i32, at: f64, ns: i64, name: boundedText(5) };
 const table = defineTable('samples', fields);
 const row = (id: string, over = {}) => ({ flag: 1, id, count: 4_000_000_000, code: -7, at: 1.5, ns: 2n ** 60n, name: 'ä', ...over });
 
@@ -56,7 +56,7 @@ test('a freed row is reused, and cannot be read before', () => {
   assert.throws(() => writer.insert(row('d')), /samples is full: all of its 2 rows/);
 });
 
-test('a text that does not fit throws with the field’s name and changes nothing', () => {
+test('a boundedText that does not fit throws with the field’s name and changes nothing', () => {
   const writer = table.writer(table.create(1));
   assert.throws(() => writer.insert(row('thirteen char')), /samples\.id: "thirteen char…" has 13 bytes, more than the 12/);
   assert.equal(writer.used, 0);
@@ -64,7 +64,7 @@ test('a text that does not fit throws with the field’s name and changes nothin
 });
 
 test('opening the buffer of another table throws', () => {
-  const other = defineTable('others', { id: text(12) });
+  const other = defineTable('others', { id: boundedText(12) });
   assert.throws(() => table.reader(other.create(9)), /does not hold the table samples/);
   assert.throws(() => table.reader(new SharedArrayBuffer(64)), /does not hold the table samples/);
 });
@@ -107,7 +107,7 @@ test('a successor reuses the rows that its predecessor freed', () => {
   assert.equal(successor.used, 2);
 });
 
-test('a text is compared as bytes, without decoding', () => {
+test('a boundedText is compared as bytes, without decoding', () => {
   const writer = table.writer(table.create(1));
   const index = writer.insert(row('abc'));
   const bytes = Buffer.from('xabcx');
@@ -117,7 +117,7 @@ test('a text is compared as bytes, without decoding', () => {
 });
 
 test('two tables can share a buffer', () => {
-  const other = defineTable('others', { id: text(12) });
+  const other = defineTable('others', { id: boundedText(12) });
   const buffer = new SharedArrayBuffer(table.bytes(2) + other.bytes(2));
   table.create(2, buffer);
   other.create(2, buffer, table.bytes(2));
