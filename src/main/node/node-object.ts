@@ -11,7 +11,6 @@ export interface Node extends Omit<WireNode, 'metadata'> {
 export type NodeSpec = NonNullable<Node['spec']>;
 export type NodeStatus = NonNullable<Node['status']>;
 export type NodeCondition = NonNullable<NodeStatus['conditions']>[number];
-export type NodeAddress = NonNullable<NodeStatus['addresses']>[number];
 export type NodeSystemInfo = NonNullable<NodeStatus['nodeInfo']> & {
   /** Since v1.37, with the gate KubeletInUserNamespace. */
   readonly runningInUserNamespace?: boolean;

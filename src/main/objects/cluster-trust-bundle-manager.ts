@@ -2,7 +2,7 @@
  * Reads ClusterTrustBundles for pods that project them. The reflector starts with the first such pod, because most nodes have none and the API
  * may not be served (upstream LazyInformerManager in pkg/kubelet/clustertrustbundle).
  */
-import type { LabelSelector } from '../../shared/contracts/pod-objects.ts';
+import type { LabelSelector } from '../../shared/kubernetes/api.ts';
 import { KubeletError } from '../../shared/errors/kubelet-error.ts';
 import { clusterTrustBundle as bundleSchema } from '../../shared/kubernetes/schema/objects.ts';
 import type { Logger } from '../../shared/log/logger.ts';

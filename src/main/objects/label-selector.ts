@@ -1,5 +1,5 @@
 /** Evaluates the API's label selectors (upstream metav1.LabelSelectorAsSelector). Pure. */
-import type { LabelSelector } from '../../shared/contracts/pod-objects.ts';
+import type { LabelSelector } from '../../shared/kubernetes/api.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -3,6 +3,7 @@
  * its caches. Plain data as in the API: the sync decodes base64 when it writes the files, so that main does not have to.
  */
 import type { Failure } from '../errors/kubelet-error.ts';
+import type { LabelSelector } from '../kubernetes/api.ts';
 
 export type PodObjectRef =
   | { readonly kind: 'Secret' | 'ConfigMap'; readonly namespace: string; readonly name: string }
@@ -47,11 +48,6 @@ export interface ServicesRef {
   readonly namespace: string;
   /** True: includes the services of the namespace (enableServiceLinks), not only the API server's own. */
   readonly links: boolean;
-}
-
-export interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
 }
 
 export type PodObject =

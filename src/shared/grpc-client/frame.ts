@@ -2,7 +2,9 @@
 export const prefixBytes = 5;
 
 export function frameMessage(message: Uint8Array): Buffer {
-  const frame = Buffer.alloc(prefixBytes + message.length);
+  const frame = Buffer.allocUnsafe(prefixBytes + message.length);
+  // Not compressed.
+  frame.writeUInt8(0, 0);
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, prefixBytes);
   return frame;

@@ -7,6 +7,8 @@ import type {
   V1Container,
   V1ContainerStatus,
   V1EphemeralContainer,
+  V1LabelSelector,
+  V1NodeAddress,
   V1Pod,
   V1PodCondition,
   V1PodSpec,
@@ -39,6 +41,8 @@ export type Container = Wire<V1Container>;
 export type EphemeralContainer = Wire<V1EphemeralContainer>;
 export type ContainerStatus = Wire<V1ContainerStatus>;
 export type Volume = Wire<V1Volume>;
+export type NodeAddress = Wire<V1NodeAddress>;
+export type LabelSelector = Wire<V1LabelSelector>;
 export type EnvVar = NonNullable<Container['env']>[number];
 export type Lifecycle = NonNullable<Container['lifecycle']>;
 export type LifecycleHandler = NonNullable<Lifecycle['preStop']>;

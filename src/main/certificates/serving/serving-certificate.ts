@@ -3,6 +3,7 @@
  * addresses of the Node: it is requested when they are known, when they change, and before the certificate ends.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
+import type { NodeAddress } from '../../../shared/kubernetes/api.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { servingCertificateExpiry, servingRenewErrors, servingRotationAge } from '../../../shared/metrics/definitions/certificates.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -12,7 +13,7 @@ import type { CertificatePair } from '../certificate-pair.ts';
 import { equalTemplates } from '../request/request-template.ts';
 import { CertificateManager } from '../rotation/certificate-manager.ts';
 import { CertificateStore } from '../store/certificate-store.ts';
-import { servingTemplate, type NodeAddress } from './serving-names.ts';
+import { servingTemplate } from './serving-names.ts';
 
 export interface ServingCertificateOptions {
   readonly nodeName: string;

@@ -1,12 +1,8 @@
 /** The names of the node's serving certificate, from the addresses of its Node (upstream: addressesToHostnamesAndIPs). Pure. */
 import { isIP } from 'node:net';
+import type { NodeAddress } from '../../../shared/kubernetes/api.ts';
 import type { RequestTemplate } from '../../../shared/x509/certificate-request.ts';
 import { nodeTemplate } from '../request/request-template.ts';
-
-export interface NodeAddress {
-  readonly type: string;
-  readonly address: string;
-}
 
 /** A name that can be part of a certificate. The writers of the Node's status choose its addresses. Upstream requests no certificate when one of them cannot be a name. */
 const encodable = /^(?!\.)[\x21-\x7e]{1,253}$/;

@@ -1,9 +1,10 @@
 /** Computes the node's addresses and the annotation for an external cloud provider. Pure. Upstream: NodeAddress in pkg/kubelet/nodestatus/setters.go. */
+import type { NodeAddress } from '../../../shared/kubernetes/api.ts';
 import { hostAddress, type HostAddress, type RouteFiles } from './host-address.ts';
 import type { HostInterface } from './host-interfaces.ts';
 import { isUnspecified, parseIP, type IPAddress } from './ip-address.ts';
 import { nodeIPProblem } from './node-ips.ts';
-import type { Node, NodeAddress } from '../node-object.ts';
+import type { Node } from '../node-object.ts';
 
 /** The state of the host's network, read before each status update. */
 export interface HostNetwork {

@@ -3,8 +3,9 @@
  * component-helpers/node/util.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { NodeAddress } from '../../../shared/kubernetes/api.ts';
 import { compareQuantities, QuantityError } from '../../../shared/kubernetes/quantity.ts';
-import type { Node, NodeAddress, NodeCondition, NodeStatus, NodeSystemInfo, ResourceList } from '../node-object.ts';
+import type { Node, NodeCondition, NodeStatus, NodeSystemInfo, ResourceList } from '../node-object.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,8 @@
  * the client has a limit, except between the messages of a stream.
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { encodeStatusMessage, frameMessage } from './message-frames.ts';
+import { frameMessage } from '../../../shared/grpc-client/frame.ts';
+import { encodeStatusMessage } from './message-frames.ts';
 import { GrpcError, statusCode, type StatusCode } from './status.ts';
 
 /** The requests of these services are empty, or have a name. Upstream's limit is 4 MiB. */

@@ -1,16 +1,6 @@
-/** gRPC's framing of messages, its time-outs and its status messages (PROTOCOL-HTTP2.md of grpc). Pure. */
+/** Reads the frame of a request and its time-out, and encodes messages of statuses (PROTOCOL-HTTP2.md of grpc). Pure. */
+import { prefixBytes } from '../../../shared/grpc-client/frame.ts';
 import { GrpcError, statusCode } from './status.ts';
-
-/** One byte: compressed or not. Four bytes: the length. */
-const prefixBytes = 5;
-
-export function frameMessage(message: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(prefixBytes + message.length);
-  frame.writeUInt8(0, 0);
-  frame.writeUInt32BE(message.length, 1);
-  frame.set(message, prefixBytes);
-  return frame;
-}
 
 /** Returns the only message of a request. Throws GrpcError. */
 export function unframeMessage(body: Buffer): Buffer {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { servingTemplate, type NodeAddress } from '../../../../src/main/certificates/serving/serving-names.ts';
+import { servingTemplate } from '../../../../src/main/certificates/serving/serving-names.ts';
+import type { NodeAddress } from '../../../../src/shared/kubernetes/api.ts';
 import { table } from '../../../support/table.ts';
 
 table("the serving certificate is for the Node's addresses", (row) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelMatcher } from '../../../../src/main/objects/label-selector.ts';
-import type { LabelSelector } from '../../../../src/shared/contracts/pod-objects.ts';
+import type { LabelSelector } from '../../../../src/shared/kubernetes/api.ts';
 import { table } from '../../../support/table.ts';
 
 const labels = { app: 'web', tier: 'front' };

@@ -1,10 +1,8 @@
 /** Validates labels and label selectors (upstream apimachinery meta/v1/validation). */
-import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
+import type { LabelSelector } from '../../../../shared/kubernetes/api.ts';
 import { labelValueErrors } from '../../../../shared/kubernetes/names.ts';
 import { checkLabelKey, checkName } from './checks.ts';
 import { forbidden, invalid, required } from '../../../../shared/kubernetes/field-error.ts';
-
-export type LabelSelector = NonNullable<NonNullable<PodSpec['topologySpreadConstraints']>[number]['labelSelector']>;
 
 export function validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string, errors: string[]): void {
   for (const [key, value] of Object.entries(labels ?? {})) {

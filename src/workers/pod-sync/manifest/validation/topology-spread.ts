@@ -1,9 +1,9 @@
 /** Validates topology spread constraints, and the matchLabelKeys of constraints and pod affinity. */
-import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
+import type { LabelSelector, PodSpec } from '../../../../shared/kubernetes/api.ts';
 import type { ManifestGates } from '../manifest-gates.ts';
 import { checkLabelKey, checkPositive, checkSupported } from './checks.ts';
 import { duplicate, forbidden, invalid, required } from '../../../../shared/kubernetes/field-error.ts';
-import { validateLabelSelector, type LabelSelector } from './labels.ts';
+import { validateLabelSelector } from './labels.ts';
 
 type Constraint = NonNullable<PodSpec['topologySpreadConstraints']>[number];
 

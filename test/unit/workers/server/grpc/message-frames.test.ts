@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { encodeStatusMessage, frameMessage, parseTimeout, unframeMessage } from '../../../../../src/workers/server/grpc/message-frames.ts';
+import { frameMessage } from '../../../../../src/shared/grpc-client/frame.ts';
+import { encodeStatusMessage, parseTimeout, unframeMessage } from '../../../../../src/workers/server/grpc/message-frames.ts';
 import { table } from '../../../../support/table.ts';
 
 table('a request is one message', (row) => {
