@@ -20,7 +20,7 @@ import { toKubeletFlags } from '../config/flags/apply-flags.ts';
 import { flagTable } from '../config/flags/flag-table.ts';
 import { checkNodeLabels } from '../config/flags/node-labels.ts';
 import type { ParsedFlags } from '../config/flags/parse-flags.ts';
-import { cgroupVersion, checkSwap, onlineCPUs, setMaxOpenFiles, setOOMScore } from '../process/host-settings.ts';
+import { readCgroupVersion, checkSwap, onlineCPUs, setMaxOpenFiles, setOOMScore } from '../process/host-settings.ts';
 import { setUpKernelTunables } from '../process/kernel-tunables.ts';
 import { acquireLockFile } from '../process/lock-file.ts';
 import { loadValidConfiguration, refuse } from '../config/load-valid-configuration.ts';
@@ -38,7 +38,7 @@ export async function start(parsed: ParsedFlags, fail: (message: string) => numb
   const { values } = parsed;
   const flags = toKubeletFlags(values);
   const online = onlineCPUs();
-  const inputs = { values, host: { cgroupVersion: cgroupVersion(), ...(online !== undefined && { onlineCPUs: online }) } };
+  const inputs = { values, host: { cgroupVersion: readCgroupVersion(), ...(online !== undefined && { onlineCPUs: online }) } };
   let loaded: LoadedConfiguration;
   let credentialProviders: CredentialProviders;
   try {

@@ -11,7 +11,7 @@ import { computeFeatureGates, type FeatureGates, type FeatureGateWarning } from 
 import type { KubeletConfiguration } from './kubelet-configuration.ts';
 import { mergePatch } from './merge-patch.ts';
 import { FieldPath, type FieldProblem } from './field-path.ts';
-import { readConfigFile, type Decoding } from './read-config-file.ts';
+import { readConfigFile, type DecodingMode } from './read-config-file.ts';
 import { kubeletConfiguration, type RawConfiguration } from './schema.ts';
 
 export interface ConfigurationSources {
@@ -19,7 +19,7 @@ export interface ConfigurationSources {
   readonly file: string;
   /** The flag `--config-dir`. Empty: no drop-ins. */
   readonly dropInDir: string;
-  readonly decoding: Decoding;
+  readonly decoding: DecodingMode;
   /** Overrides fields of a configuration with the command line's flags. */
   readonly applyFlags: <T extends RawConfiguration>(config: T) => T;
 }
@@ -72,7 +72,7 @@ interface LoadedFile {
   readonly ignored: readonly IgnoredPart[];
 }
 
-function loadFile(path: string, decoding: Decoding): LoadedFile {
+function loadFile(path: string, decoding: DecodingMode): LoadedFile {
   const absolute = resolve(path);
   try {
     const { raw, wire, warnings } = readConfigFile(absolute, decoding);
@@ -102,7 +102,7 @@ function resolvePaths(raw: RawConfiguration, folder: string): RawConfiguration {
   };
 }
 
-function readDropIn(path: string, decoding: Decoding): Pick<LoadedFile, 'wire' | 'ignored'> {
+function readDropIn(path: string, decoding: DecodingMode): Pick<LoadedFile, 'wire' | 'ignored'> {
   try {
     const { wire, warnings } = readConfigFile(path, decoding);
     return { wire, ignored: toIgnored(path, warnings) };

@@ -1,13 +1,13 @@
 /** Loads the configuration that the flags name, and validates it, at the start and for each reload. Imports nothing that a short-lived thread must not load. */
 import type { ConfigurationInputs } from './configuration-inputs.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import type { Decoding } from './read-config-file.ts';
+import type { DecodingMode } from './read-config-file.ts';
 import { loadConfiguration, type LoadedConfiguration } from './load-configuration.ts';
 import { validateConfiguration } from './validation/index.ts';
 import { applyFlags } from './flags/apply-flags.ts';
 
 /** Throws a ConfigurationError. */
-export function loadValidConfiguration({ values, host }: ConfigurationInputs, decoding: Decoding): LoadedConfiguration {
+export function loadValidConfiguration({ values, host }: ConfigurationInputs, decoding: DecodingMode): LoadedConfiguration {
   const loaded = loadConfiguration({ ...configurationPaths(values), decoding, applyFlags: (config) => applyFlags(config, values) });
   refuse(
     'failed to validate kubelet configuration, error: ',

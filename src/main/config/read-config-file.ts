@@ -22,18 +22,18 @@ export interface ConfigFile {
 }
 
 /** `lenient`: unknown and duplicate fields are ignored with a warning. `strict`: they are errors. Wrong types always are. */
-export type Decoding = 'lenient' | 'strict';
+export type DecodingMode = 'lenient' | 'strict';
 
 /** All fields of v1beta1 with long values have about 20 KiB. */
 const maxFileBytes = 1024 * 1024;
 
 /** Throws a ConfigurationError. The caller adds the name of the file. */
-export function readConfigFile(path: string, decoding: Decoding): ConfigFile {
+export function readConfigFile(path: string, decoding: DecodingMode): ConfigFile {
   return parseConfigFile(readConfigText(path), decoding);
 }
 
 /** Parses the text of a file. Throws a ConfigurationError. */
-export function parseConfigFile(text: string, decoding: Decoding): ConfigFile {
+export function parseConfigFile(text: string, decoding: DecodingMode): ConfigFile {
   const document = parseConfigDocument(text);
   if (!isMap(document.value)) throw new ConfigurationError(`must be a map of fields, got ${describeValue(document.value)}`);
   const { apiVersion: givenVersion, kind: givenKind, ...wire } = document.value;

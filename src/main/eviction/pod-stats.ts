@@ -57,9 +57,9 @@ export async function readInBatches(
 }
 
 /** What counts for a signal of a filesystem. Nothing is known of the images of a pod: upstream has a fourth kind, which is always 0. */
-export type StorageKind = 'rootfs' | 'logs' | 'localVolumes';
+export type FsStatsType = 'rootfs' | 'logs' | 'localVolumes';
 
-export function diskUsage(pod: Pod, stats: PodStats, kinds: ReadonlySet<StorageKind>, unit: keyof StorageStats): number {
+export function diskUsage(pod: Pod, stats: PodStats, kinds: ReadonlySet<FsStatsType>, unit: keyof StorageStats): number {
   const counted: (StorageStats | undefined)[] = [];
   for (const { rootfs, logs } of stats.containers) {
     if (kinds.has('rootfs')) counted.push(rootfs);

@@ -6,7 +6,7 @@ import type { EvictionSignal } from '../../shared/contracts/eviction.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
 import { compareQuantities, quantityOf, value } from '../../shared/kubernetes/quantity.ts';
 import { podRequest } from './pod-request.ts';
-import { diskUsage, type PodStats, type PodStatsReader, type StorageKind } from './pod-stats.ts';
+import { diskUsage, type PodStats, type PodStatsReader, type FsStatsType } from './pod-stats.ts';
 import { resourceOf } from './signals.ts';
 import type { FilesystemLayout } from './thresholds.ts';
 
@@ -53,7 +53,7 @@ function rankedUsage(signal: EvictionSignal, pod: AllocatedPod, stats: PodStats 
     case 'ephemeral-storage':
     case 'inodes': {
       const unit = resource === 'inodes' ? 'inodesUsed' : 'usedBytes';
-      const usage = diskUsage(pod, stats, storageKinds(signal, layout), unit);
+      const usage = diskUsage(pod, stats, fsStatsTypes(signal, layout), unit);
       return { ...common, usage, exceedsRequest: exceeds(usage), excess: usage - value(podRequest(pod, 'ephemeral-storage')) };
     }
     default:
@@ -69,13 +69,13 @@ function compare(a: RankedUsage, b: RankedUsage): number {
   return byKnown || Number(b.exceedsRequest) - Number(a.exceedsRequest) || byPriority || b.excess - a.excess;
 }
 
-const everything: ReadonlySet<StorageKind> = new Set<StorageKind>(['rootfs', 'logs', 'localVolumes']);
-const notLayers: ReadonlySet<StorageKind> = new Set<StorageKind>(['logs', 'localVolumes']);
-const onlyLayers: ReadonlySet<StorageKind> = new Set<StorageKind>(['rootfs']);
-const nothing: ReadonlySet<StorageKind> = new Set();
+const everything: ReadonlySet<FsStatsType> = new Set<FsStatsType>(['rootfs', 'logs', 'localVolumes']);
+const notLayers: ReadonlySet<FsStatsType> = new Set<FsStatsType>(['logs', 'localVolumes']);
+const onlyLayers: ReadonlySet<FsStatsType> = new Set<FsStatsType>(['rootfs']);
+const nothing: ReadonlySet<FsStatsType> = new Set();
 
 /** What of a pod is on the filesystem of the signal. */
-export function storageKinds(signal: EvictionSignal, { dedicatedImageFs, splitContainerFs }: FilesystemLayout): ReadonlySet<StorageKind> {
+export function fsStatsTypes(signal: EvictionSignal, { dedicatedImageFs, splitContainerFs }: FilesystemLayout): ReadonlySet<FsStatsType> {
   if (!dedicatedImageFs) return everything;
   const isImageFs = signal.startsWith('imagefs.');
   if (splitContainerFs) return isImageFs ? nothing : everything;

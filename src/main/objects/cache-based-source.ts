@@ -9,8 +9,8 @@ import { isOlder, type ApiClient } from '../api/index.ts';
 import {
   fetchObject,
   nullIfNotFound,
-  notFound,
-  notRegistered,
+  objectNotFound,
+  objectNotRegistered,
   type SecretOrConfigMap,
   type ObjectKind,
   type ObjectSource,
@@ -64,12 +64,12 @@ export class CacheBasedSource implements ObjectSource {
 
   async get(namespace: string, name: string): Promise<SecretOrConfigMap> {
     const item = this.#items.get(`${namespace}/${name}`);
-    if (!item) throw notRegistered(namespace, name);
+    if (!item) throw objectNotRegistered(namespace, name);
     const { state } = item;
     state.reading ??= this.#read(state, namespace, name).finally(() => delete state.reading);
     const object = await state.reading;
     if (object) return object;
-    throw notFound(this.#options.kind, name);
+    throw objectNotFound(this.#options.kind, name);
   }
 
   async close(): Promise<void> {

@@ -60,11 +60,11 @@ export function fetchObject(
   });
 }
 
-export function notFound({ singular }: ObjectKind, name: string): KubeletError {
+export function objectNotFound({ singular }: ObjectKind, name: string): KubeletError {
   return new KubeletError('NotFound', `${singular} ${JSON.stringify(name)} not found`);
 }
 
-export function notRegistered(namespace: string, name: string): KubeletError {
+export function objectNotRegistered(namespace: string, name: string): KubeletError {
   return new KubeletError('NotRegistered', `object ${JSON.stringify(namespace)}/${JSON.stringify(name)} not registered`);
 }
 

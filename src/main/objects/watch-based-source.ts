@@ -5,7 +5,7 @@
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiClient } from '../api/index.ts';
-import { notRegistered, type SecretOrConfigMap, type ObjectKind, type ObjectSource } from './object-source.ts';
+import { objectNotRegistered, type SecretOrConfigMap, type ObjectKind, type ObjectSource } from './object-source.ts';
 import { WatchedObject } from './watched-object.ts';
 
 export interface WatchBasedSourceOptions {
@@ -82,7 +82,7 @@ export class WatchBasedSource implements ObjectSource {
 
   async get(namespace: string, name: string): Promise<SecretOrConfigMap> {
     const item = this.#items.get(`${namespace}/${name}`);
-    if (!item) throw notRegistered(namespace, name);
+    if (!item) throw objectNotRegistered(namespace, name);
     return item.object.get();
   }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import { apiPath, fieldEquals, isOlder, Reflector, type ApiClient } from '../api/index.ts';
-import { fetchObject, nullIfNotFound, notFound, type SecretOrConfigMap, type ObjectKind } from './object-source.ts';
+import { fetchObject, nullIfNotFound, objectNotFound, type SecretOrConfigMap, type ObjectKind } from './object-source.ts';
 
 export interface WatchedObjectOptions {
   readonly client: ApiClient;
@@ -81,7 +81,7 @@ export class WatchedObject {
       throw new KubeletError('NotSynced', `failed to sync ${kind.singular} cache: timed out waiting for the condition`);
     }
     if (this.#cached.object) return this.#cached.object;
-    throw notFound(kind, name);
+    throw objectNotFound(kind, name);
   }
 
   /** Stops the watch when `get` was not called for this time. The next `get` starts it again. */

@@ -7,7 +7,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 const cgroup2Magic = 0x63677270;
 
 /** 2 when the unified hierarchy is mounted at `root`; 1 also on hybrid hosts, whose controllers are in v1. */
-export function cgroupVersion(root = '/sys/fs/cgroup'): 1 | 2 {
+export function readCgroupVersion(root = '/sys/fs/cgroup'): 1 | 2 {
   try {
     return statfsSync(root).type === cgroup2Magic ? 2 : 1;
   } catch {

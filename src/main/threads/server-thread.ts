@@ -3,7 +3,7 @@ import { expose } from 'comlink';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { PlanEviction } from '../../shared/contracts/eviction.ts';
 import type { MainApi, ServerApi } from '../../shared/contracts/server/calls.ts';
-import type { ServerWorkerData, ServingCertificate } from '../../shared/contracts/server/settings.ts';
+import type { ServerWorkerData, ServingKeyPair } from '../../shared/contracts/server/settings.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
@@ -25,7 +25,7 @@ const noReview = () => Promise.reject(new Error('there is no API server to ask')
 interface Current {
   /** Main's end of the running thread's port. */
   port: MessagePort | null;
-  certificate: ServingCertificate | null;
+  certificate: ServingKeyPair | null;
   evictionPlan: MainApi['evictionPlan'];
 }
 
@@ -68,7 +68,7 @@ export class ServerThread {
     return this.thread.call((api) => api.addresses(), { retry: true });
   }
   /** Sets a certificate from the cluster, in PEM. The next handshake uses it; a restarted thread gets it with its worker data. */
-  async setServingCertificate(certificate: ServingCertificate): Promise<void> {
+  async setServingCertificate(certificate: ServingKeyPair): Promise<void> {
     this.#current.certificate = certificate;
     await this.thread.call((api) => api.setServingCertificate(certificate), { retry: true });
   }

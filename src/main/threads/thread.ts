@@ -37,7 +37,7 @@ export interface ThreadOptions<Api> extends WorkerSupervisorOptions {
   readonly onClosed?: () => void;
 }
 
-export interface CallLimits {
+export interface ThreadCallOptions {
   /** Null: no deadline; the call still ends when the worker dies. */
   readonly deadlineMs?: number | null;
   /** For idempotent calls: the call is made once more, to the successor of a worker that died. */
@@ -92,7 +92,7 @@ export class Thread<Api> {
    * Calls the thread. While the thread is down, the call waits for the next worker. Rejects with KubeletError: `ThreadDied`,
    * `DeadlineExceeded`, `ThreadClosed`, `TooManyCalls`; or with what the worker threw (name and message only).
    */
-  async call<T>(use: (api: Remote<Api>) => Promise<T>, limits: CallLimits = {}): Promise<T> {
+  async call<T>(use: (api: Remote<Api>) => Promise<T>, limits: ThreadCallOptions = {}): Promise<T> {
     if (this.#calls >= maxCalls)
       throw new KubeletError('TooManyCalls', `${maxCalls} calls to the ${this.name} thread are under way already`);
     const { deadlineMs = defaultDeadlineMs, retry = false } = limits;

@@ -46,7 +46,7 @@ export function codeName(code: number): string {
   return name === 'OK' ? name : name.toLowerCase().replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
 }
 
-export function isNotFound(err: unknown): boolean {
+export function isCriNotFound(err: unknown): boolean {
   return err instanceof CriError && err.code === grpcCode.NOT_FOUND;
 }
 export function isUnimplemented(err: unknown): boolean {

@@ -1,10 +1,10 @@
 /** Serves `/healthz` and `/healthz/<check>` as upstream does (apiserver pkg/server/healthz). */
 import type { HealthCheck } from './health.ts';
-import { error, notFound, ok, type Reply } from '../http/reply.ts';
+import { error, pageNotFound, ok, type Reply } from '../http/reply.ts';
 
 /** The reply on the healthz port. Upstream serves nothing else there. */
 export function replyOnHealthz(path: string, query: URLSearchParams, checks: () => readonly HealthCheck[]): Reply {
-  return isHealthz(path) ? replyHealthz(path, query, checks()) : notFound;
+  return isHealthz(path) ? replyHealthz(path, query, checks()) : pageNotFound;
 }
 
 export function isHealthz(path: string): boolean {
@@ -15,7 +15,7 @@ export function isHealthz(path: string): boolean {
 export function replyHealthz(path: string, query: URLSearchParams, checks: readonly HealthCheck[]): Reply {
   if (path === '/healthz') return replyRoot(query, checks);
   const check = checks.find(({ name }) => path === `/healthz/${name}`);
-  if (!check) return notFound;
+  if (!check) return pageNotFound;
   return check.fault === '' ? ok('ok') : error(500, `internal server error: ${check.fault}`);
 }
 

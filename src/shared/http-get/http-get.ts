@@ -19,7 +19,7 @@ import { ResponseError } from './response-error.ts';
 import { ResponseReader } from './response-reader.ts';
 import { handshakeEndText, tlsErrorText } from './tls-error.ts';
 
-export interface HttpResponse {
+export interface HttpGetResponse {
   readonly statusCode: number;
   /** Up to 10 KiB of the body of a redirect that was not followed; empty for another response. */
   readonly bodyText: string;
@@ -34,7 +34,7 @@ export interface HttpGetFailure {
 }
 
 export interface HttpGetHandlers {
-  readonly onResponse: (response: HttpResponse) => void;
+  readonly onResponse: (response: HttpGetResponse) => void;
   readonly onFailure: (failure: HttpGetFailure) => void;
   /** Absent: a handshake has no limit of its own. */
   readonly tlsHandshakeTimeoutMs?: number;

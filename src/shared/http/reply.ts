@@ -36,7 +36,7 @@ export function error(status: number, message: string): Reply {
 }
 
 /** Go's ServeMux for a path without a handler. */
-export const notFound: Reply = error(404, '404 page not found');
+export const pageNotFound: Reply = error(404, '404 page not found');
 
 /** Go's HTTP server for a request that it can not parse. */
 export const badRequest: Reply = { status: 400, headers: { ...plainText, Connection: 'close' }, body: '400 Bad Request' };

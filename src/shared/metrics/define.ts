@@ -2,7 +2,7 @@
  * Declares metrics: `counter`, `gauge` and `histogram` create the module constants in `definitions/`. A metric has no effect until the thread is bound to its
  * segment (`bindMetrics`), so that pure code can update metrics in tests.
  */
-import type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
+import type { Counter, Gauge, Histogram, LabelValues, MetricDefinition, Stability } from './metrics.ts';
 import type { NativeTable } from './native/native-table.ts';
 import { SegmentWriter } from './segment.ts';
 
@@ -45,7 +45,7 @@ class Metric<L extends string> implements MetricDefinition {
   }
 
   /** Undefined when no segment is bound, or the segment is full. */
-  protected series(labels: Labels<L> | undefined): OpenSeries | undefined {
+  protected series(labels: LabelValues<L> | undefined): OpenSeries | undefined {
     if (!bound) return undefined;
     if (this.#segment !== bound) {
       this.#segment = bound;
@@ -66,33 +66,33 @@ class Metric<L extends string> implements MetricDefinition {
 }
 
 class CounterMetric<L extends string> extends Metric<L> implements Counter<L> {
-  inc(labels?: Labels<L>, by = 1): void {
+  inc(labels?: LabelValues<L>, by = 1): void {
     const series = this.series(labels);
     if (series && by > 0) series.cells[series.firstCell]! += by;
   }
-  reset(labels?: Labels<L>): void {
+  reset(labels?: LabelValues<L>): void {
     const series = this.series(labels);
     if (series) series.cells[series.firstCell] = 0;
   }
 }
 
 class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
-  set(value: number, labels?: Labels<L>): void {
+  set(value: number, labels?: LabelValues<L>): void {
     const series = this.series(labels);
     if (series) series.cells[series.firstCell] = value;
   }
-  add(delta: number, labels?: Labels<L>): void {
+  add(delta: number, labels?: LabelValues<L>): void {
     const series = this.series(labels);
     if (series) series.cells[series.firstCell] = (series.cells[series.firstCell] || 0) + delta;
   }
-  remove(labels?: Labels<L>): void {
+  remove(labels?: LabelValues<L>): void {
     this.set(NaN, labels);
   }
 }
 
 /** The cells of a series: the sum, then the count of each bucket and of the values above the last bucket. */
 class HistogramMetric<L extends string> extends Metric<L> implements Histogram<L> {
-  observe(value: number, labels?: Labels<L>): void {
+  observe(value: number, labels?: LabelValues<L>): void {
     const series = this.series(labels);
     if (!series) return;
     const bucket = this.buckets.findIndex((bound) => value <= bound);

@@ -13,7 +13,7 @@ export {
   remainingSeconds,
   total,
 } from './define.ts';
-export type { Counter, Gauge, Histogram, Labels, MetricDefinition, Stability } from './metrics.ts';
+export type { Counter, Gauge, Histogram, LabelValues, MetricDefinition, Stability } from './metrics.ts';
 export { collectMetrics, droppedSeries } from './collect-metrics.ts';
 export { renderMetrics } from './render-metrics.ts';
 export { createMetricsSegment } from './segment.ts';

@@ -1,20 +1,20 @@
 /** The types of metrics. Each metric is a module constant in `definitions/`, and has no effect until the thread is bound to its segment. */
-export type Labels<L extends string = string> = Readonly<Record<L, string>>;
+export type LabelValues<L extends string = string> = Readonly<Record<L, string>>;
 
 export interface Counter<L extends string = string> {
-  inc(labels?: Labels<L>, delta?: number): void;
+  inc(labels?: LabelValues<L>, delta?: number): void;
   /** Sets this thread's part of the counter to 0. */
-  reset(labels?: Labels<L>): void;
+  reset(labels?: LabelValues<L>): void;
 }
 export interface Gauge<L extends string = string> {
-  set(value: number, labels?: Labels<L>): void;
-  add(delta: number, labels?: Labels<L>): void;
+  set(value: number, labels?: LabelValues<L>): void;
+  add(delta: number, labels?: LabelValues<L>): void;
   /** Hides the series until it is set again. */
-  remove(labels?: Labels<L>): void;
+  remove(labels?: LabelValues<L>): void;
 }
 export interface Histogram<L extends string = string> {
   /** In the base unit of the metric's name: seconds or bytes. */
-  observe(value: number, labels?: Labels<L>): void;
+  observe(value: number, labels?: LabelValues<L>): void;
 }
 
 /** Kubernetes' stability level, shown before the help text. `none` shows no level (`process_…` and similar). */

@@ -61,7 +61,7 @@ export const openRoot = (path: string) => openAt(currentDirectory, Buffer.from(`
 export const openChild = (directory: number, name: Uint8Array) => openAt(directory, name);
 /** The directory that contains this one now: it may have been moved. */
 export const openParent = (directory: number) => openAt(directory, parentName);
-export const closeDirectory = (directory: number) => closeSync(directory);
+export const closeDirectoryFd = (directory: number) => closeSync(directory);
 
 /** Fills `facts`, and returns false, when there is no such file any more. */
 function statAt(directory: number, name: Uint8Array, flags: number, facts: FileFacts): boolean {

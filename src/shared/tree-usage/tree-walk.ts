@@ -9,7 +9,7 @@
  */
 import { HardLinks } from './hard-links.ts';
 import {
-  closeDirectory,
+  closeDirectoryFd,
   openChild,
   openParent,
   openRoot,
@@ -99,7 +99,7 @@ export class TreeWalk {
 
   /** Idempotent. */
   close(): void {
-    for (const level of this.#levels.splice(0)) if (level.fd >= 0) closeDirectory(level.fd);
+    for (const level of this.#levels.splice(0)) if (level.fd >= 0) closeDirectoryFd(level.fd);
   }
 
   #readLevel(level: Level, isSliceOver: () => boolean): 'sliceOver' | 'descended' | 'end' {
@@ -154,7 +154,7 @@ export class TreeWalk {
     }
     // It may be another directory, or a mount, since its facts were read.
     if (!statDirectory(fd, this.#facts) || this.#facts.device !== this.#root.device || this.#facts.mount !== this.#root.mount) {
-      closeDirectory(fd);
+      closeDirectoryFd(fd);
       return false;
     }
     this.#push(fd);
@@ -165,7 +165,7 @@ export class TreeWalk {
     this.#levels.push({ fd, inode: this.#facts.inode, device: this.#facts.device, position: 0n });
     if (this.openHandles <= this.#limits.maxHandles) return;
     const upper = this.#levels[this.#firstOpen]!;
-    closeDirectory(upper.fd);
+    closeDirectoryFd(upper.fd);
     upper.fd = -1;
     this.#firstOpen += 1;
   }
@@ -182,7 +182,7 @@ export class TreeWalk {
       this.#levels.length = 0;
       this.#firstOpen = 0;
     } finally {
-      closeDirectory(child.fd);
+      closeDirectoryFd(child.fd);
     }
   }
 
@@ -190,7 +190,7 @@ export class TreeWalk {
     const fd = openParent(child);
     statDirectory(fd, this.#facts);
     if (this.#facts.inode !== level.inode || this.#facts.device !== level.device) {
-      closeDirectory(fd);
+      closeDirectoryFd(fd);
       throw new Error('the directory was moved');
     }
     level.fd = fd;

@@ -1,6 +1,6 @@
 /** The usage of a directory whose content the filesystem counts, because it has a project of its own. */
 import { inheritedProject, projectUsage, type ProjectUsage } from '../linux/project-quota.ts';
-import { closeDirectory, openRoot } from './tree-calls.ts';
+import { closeDirectoryFd, openRoot } from './tree-calls.ts';
 
 /** Null: the directory has another project, or none, or the filesystem does not count it. It must be walked. */
 export function usageOfProject(path: string, project: number): ProjectUsage | null {
@@ -12,6 +12,6 @@ export function usageOfProject(path: string, project: number): ProjectUsage | nu
     // The walk reports what is wrong with the directory.
     return null;
   } finally {
-    if (directory !== undefined) closeDirectory(directory);
+    if (directory !== undefined) closeDirectoryFd(directory);
   }
 }

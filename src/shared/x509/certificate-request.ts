@@ -68,7 +68,7 @@ function subject({ commonName, organization }: RequestTemplate): der.Der {
 }
 
 function directoryString(name: string): der.Der {
-  return printable.test(name) ? der.printable(name) : der.utf8(name);
+  return printable.test(name) ? der.printableString(name) : der.utf8(name);
 }
 
 function attributes({ dnsNames, ipAddresses }: RequestTemplate): Buffer {

@@ -26,7 +26,7 @@ export const boolean = (value: boolean): Der => element(0x01, Buffer.from([value
 /** ASN.1's NULL. */
 export const nullValue = (): Der => element(0x05, Buffer.alloc(0));
 export const octets = (content: Buffer): Der => element(0x04, content);
-export const printable = (text: string): Der => element(0x13, Buffer.from(text, 'ascii'));
+export const printableString = (text: string): Der => element(0x13, Buffer.from(text, 'ascii'));
 export const utf8 = (text: string): Der => element(0x0c, Buffer.from(text));
 /** A context-specific tag `[number]` around a value that keeps its own tag. */
 export const explicit = (number: number, content: Der): Der => element(0xa0 | number, content);
@@ -59,7 +59,7 @@ function base128(arc: number): number[] {
 }
 
 /** Precision is one second. X.509 requires UTCTime until 2049 and GeneralizedTime from 2050. */
-export function time(ms: number): Der {
+export function asn1Time(ms: number): Der {
   const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
   return text < '2050' ? element(0x17, Buffer.from(text.slice(2))) : element(0x18, Buffer.from(text));
 }

@@ -21,7 +21,7 @@ import { ImageFilesystemReader } from './image-gc/image-filesystem.ts';
 import { ImageGC } from './image-gc/image-gc.ts';
 import { ImageUses } from './image-uses.ts';
 import { CredentialPlugins } from './pulls/credentials/plugins/index.ts';
-import { createMainClient } from './main-client.ts';
+import { createPullTokenClient } from './pull-token-client.ts';
 import { ContainerLogManager, LogRotation } from './log-rotation/index.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';
 import { ImageManager } from './pulls/image-manager.ts';
@@ -53,7 +53,7 @@ const plugins = new CredentialPlugins({
   providers: workerData.credentialProviders,
   environment: process.env,
   run: runPlugin,
-  pullToken: createMainClient(workerData.main),
+  pullToken: createPullTokenClient(workerData.main),
   signal: stopped.signal,
   clock: systemClock,
   logger,

@@ -4,7 +4,7 @@
  */
 import type { RuntimeInfo } from '../../shared/contracts/pleg.ts';
 import { CriClient, type CallLimits } from '../../shared/cri/client.ts';
-import { isNotFound, isUnimplemented } from '../../shared/cri/cri-error.ts';
+import { isCriNotFound, isUnimplemented } from '../../shared/cri/cri-error.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { decodeEvent, type RuntimeEvent } from '../../shared/cri/decode-event.ts';
 import { CgroupDriver } from '../../shared/cri/generated/cri-v1.ts';
@@ -179,7 +179,7 @@ async function statusOf<T>(call: string, id: string, reply: Promise<{ readonly s
     if (!status) throw new Error(`${call}: the reply of the runtime for ${id} has no status`);
     return status;
   } catch (err) {
-    if (isNotFound(err)) return null;
+    if (isCriNotFound(err)) return null;
     throw err;
   }
 }

@@ -16,12 +16,12 @@ import { HostInfoReader } from './pod/runtime-config/index.ts';
 import { PodVolumes } from './pod/volumes/index.ts';
 
 /** One set per thread: what tasks of pods need, and what tasks of the node need. */
-export interface ThreadDependencies extends PodSyncDependencies {
+export interface SyncThreadDependencies extends PodSyncDependencies {
   readonly hostProcesses: ProcessMover;
 }
 
 /** Starts connecting to the runtime, so that the first call does not have to wait for the connection. */
-export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<ThreadDependencies> {
+export async function createDependencies(settings: PodSyncSettings, logger: Logger): Promise<SyncThreadDependencies> {
   const clock = systemClock;
   // The calls of the first task have spans, too.
   await tracingStarted();

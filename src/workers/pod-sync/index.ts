@@ -15,14 +15,14 @@ import { surviveFaults } from '../../shared/faults/survive-faults.ts';
 import { prepareNative } from '../../shared/linux/native.ts';
 import { runtimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
 import { enterPoolThread } from '../../shared/thread/enter-thread.ts';
-import { createDependencies, type ThreadDependencies } from './create-dependencies.ts';
+import { createDependencies, type SyncThreadDependencies } from './create-dependencies.ts';
 import { runTask } from './pod/run-task.ts';
 
 const { workerData, logger } = enterPoolThread();
-let dependencies: Promise<ThreadDependencies> | undefined;
+let dependencies: Promise<SyncThreadDependencies> | undefined;
 
 /** Called once, by `prepare` or by the first task. Main sets the runtime's cgroup driver before either. */
-function createThreadDependencies(): Promise<ThreadDependencies> {
+function createThreadDependencies(): Promise<SyncThreadDependencies> {
   const { settings } = workerData;
   const cgroupDriver = runtimeCgroupDriver(workerData.runtimeCgroupDriver) ?? settings.cgroupDriver;
   return createDependencies({ ...settings, cgroupDriver }, logger);

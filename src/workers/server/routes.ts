@@ -13,7 +13,7 @@ import {
   methodNotAllowed,
   movedTo,
   notAcceptable,
-  notFound,
+  pageNotFound,
   ok,
   restfulNotFound,
   type Reply,
@@ -31,7 +31,7 @@ export interface RouteSources {
   readonly podList: ReplyPodList;
 }
 
-export type MetricsSources = Pick<RouteSources, 'metrics' | 'nativeHistograms' | 'resetHealthMetrics'>;
+export type MetricsRouteSources = Pick<RouteSources, 'metrics' | 'nativeHistograms' | 'resetHealthMetrics'>;
 
 /** Paths of the debug handlers. The read-only server never serves them (upstream: InstallDebuggingDisabledHandlers). */
 export const debugPrefixes = [
@@ -63,14 +63,14 @@ export async function replyOnReadOnly(request: PlainRequest, sources: RouteSourc
   if (page) return replyMetrics(page, request, sources);
   if (debugPrefixes.includes(`${path}/`)) return movedTo(`${path}/`);
   if (debugPrefixes.some((prefix) => path.startsWith(prefix))) return error(405, 'Debug endpoints are disabled.');
-  return notFound;
+  return pageNotFound;
 }
 
 /** A DELETE of `/metrics/slis` resets its metrics. */
 export async function replyMetrics(
   page: MetricsPage,
   { method, accept }: Pick<PlainRequest, 'method' | 'accept'>,
-  { metrics, nativeHistograms, resetHealthMetrics }: MetricsSources,
+  { metrics, nativeHistograms, resetHealthMetrics }: MetricsRouteSources,
 ): Promise<Reply> {
   if (page === 'slis' && method === 'DELETE') {
     await resetHealthMetrics();

@@ -13,7 +13,7 @@ import { ServeMux } from './serve-mux.ts';
 import { accepts, error, message, methodNotAllowed, notAcceptable, ok, restfulNotFound, type Reply } from '../../shared/http/reply.ts';
 import { replyEviction } from './eviction/index.ts';
 import type { ReplyPodList } from './pod-lists/index.ts';
-import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsSources } from './routes.ts';
+import { debugPrefixes, metricsPages, replyMetrics, replyStats, type MetricsRouteSources } from './routes.ts';
 import type { Streaming } from './streaming/index.ts';
 import type { RequestTarget } from './request-target.ts';
 
@@ -38,7 +38,7 @@ export interface ExtraHandlers {
 export interface SecureRoutesOptions {
   readonly switches: HandlerSwitches;
   readonly health: () => HealthCheck[];
-  readonly metrics: MetricsSources;
+  readonly metrics: MetricsRouteSources;
   readonly summary: (onlyCpuAndMemory: boolean) => Iterable<string>;
   readonly podList: ReplyPodList;
   readonly main: Pick<MainApi, 'allocatedPod' | 'imageGcPlan' | 'evictionPlan' | 'configz'>;

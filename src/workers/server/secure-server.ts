@@ -17,7 +17,7 @@ import { TokenReviews } from './auth/token-reviews.ts';
 import type { AuthenticationResult } from './auth/user.ts';
 import type { Exchange } from './listener.ts';
 import type { ServeMux } from './serve-mux.ts';
-import { error, withConnectionClose, message, notFound, type Reply } from '../../shared/http/reply.ts';
+import { error, withConnectionClose, message, pageNotFound, type Reply } from '../../shared/http/reply.ts';
 import { inRequestSpan } from './request-span.ts';
 import type { Handler } from './secure-routes.ts';
 import { sendReply } from '../../shared/http/send-reply.ts';
@@ -79,7 +79,7 @@ export class SecureServer {
     const target = parseRequestTarget(request.url ?? '/');
     if ('status' in target) return target;
     const route = this.#options.routes.find(target.path);
-    if (route === null) return notFound;
+    if (route === null) return pageNotFound;
     if ('reply' in route) return route.reply;
     const method = request.method ?? 'GET';
     const refusal = await this.#checkAccess(request, method, target.path);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cgroupVersion, checkSwap, setOOMScore } from '../../../src/main/process/host-settings.ts';
+import { readCgroupVersion, checkSwap, setOOMScore } from '../../../src/main/process/host-settings.ts';
 import { aLogger } from '../../support/logger.ts';
 
 function withFile(text: string, use: (path: string) => void): void {
@@ -32,8 +32,8 @@ test('a host with swap is rejected, with the name of the swap device', () => {
 });
 
 test('a host whose cgroup directory is not a cgroup2 mount has version 1', () => {
-  assert.equal(cgroupVersion(tmpdir()), 1);
-  assert.equal(cgroupVersion('/does/not/exist'), 1);
+  assert.equal(readCgroupVersion(tmpdir()), 1);
+  assert.equal(readCgroupVersion('/does/not/exist'), 1);
 });
 
 /** Sets the limit in a process of its own, and returns its limits and the messages of the log. */

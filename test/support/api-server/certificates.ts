@@ -82,7 +82,7 @@ export class TestAuthority {
       der.integer(TestAuthority.#serial++),
       algorithm,
       this.#name,
-      der.sequence(der.time(fromMs), der.time(toMs)),
+      der.sequence(der.asn1Time(fromMs), der.asn1Time(toMs)),
       of,
       publicKey.export({ type: 'spki', format: 'der' }),
       der.explicit(3, der.sequence(...extensions)),

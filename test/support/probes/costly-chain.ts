@@ -49,7 +49,7 @@ function toCertificate(key: der.Der, index: number, bits: number): der.Der {
     der.integer(BigInt(index + 1)),
     algorithm,
     commonName(`c${index + 1}`),
-    der.sequence(der.time(Date.now() - hourMs), der.time(Date.now() + 1000 * hourMs)),
+    der.sequence(der.asn1Time(Date.now() - hourMs), der.asn1Time(Date.now() + 1000 * hourMs)),
     commonName(`c${index}`),
     key,
     ...(index > 0 ? [der.explicit(3, der.sequence(isAuthority))] : []),

@@ -2,10 +2,10 @@
 import type { Container, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
 
-export type ResizeStep = 'started' | 'completed' | 'error' | 'Deferred' | 'Infeasible';
+export type ResizeStage = 'started' | 'completed' | 'error' | 'Deferred' | 'Infeasible';
 
 /** @param generation of the pod whose resize it is */
-export function resizeMessage(step: ResizeStep, { spec }: Pod, generation: number | undefined, error?: string): string {
+export function resizeMessage(step: ResizeStage, { spec }: Pod, generation: number | undefined, error?: string): string {
   const { resources, initContainers = [], containers } = spec;
   const summary = {
     ...(resources && { resources: inGoOrder(resources) }),

@@ -4,11 +4,11 @@ import { parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { parseDuration } from '../../../shared/kubernetes/duration.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
 import { isNoThreshold } from '../no-threshold.ts';
-import { thrownMessage, invalid, type ValidationRule } from './rules.ts';
+import { thrownMessage, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 const signals: ReadonlySet<string> = new Set(evictionSignals);
 
-/** Throws if the threshold is invalid. 0% and 100% are valid and mean no threshold. */
+/** Throws if the threshold is invalidConfiguration. 0% and 100% are valid and mean no threshold. */
 function checkThreshold(signal: string, text: string): void {
   if (text.endsWith('%')) {
     const percent = toPercent(text);
@@ -37,9 +37,9 @@ function toPercent(text: string): number {
 
 function checkEach(name: string, entries: StringMap, check: (signal: string, text: string) => void): string[] {
   return Object.entries(entries).flatMap(([signal, text]) => {
-    if (!signals.has(signal)) return [invalid(`${name}: unsupported eviction signal ${signal}`)];
+    if (!signals.has(signal)) return [invalidConfiguration(`${name}: unsupported eviction signal ${signal}`)];
     const failure = thrownMessage(() => check(signal, text));
-    return failure === undefined ? [] : [invalid(`${name}: ${signal} "${text}": ${failure}`)];
+    return failure === undefined ? [] : [invalidConfiguration(`${name}: ${signal} "${text}": ${failure}`)];
   });
 }
 
@@ -51,7 +51,7 @@ export const checkEviction: ValidationRule = ({ config }) => [
   ...Object.entries(config.evictionSoft)
     // Upstream drops a threshold of 0% or 100% before it checks the grace period.
     .filter(([signal, text]) => !Object.hasOwn(config.evictionSoftGracePeriod, signal) && !isNoThreshold(text))
-    .map(([signal]) => invalid(`grace period must be specified for the soft eviction threshold ${signal}`)),
+    .map(([signal]) => invalidConfiguration(`grace period must be specified for the soft eviction threshold ${signal}`)),
   ...checkLogSize(config.containerLogMaxSize),
 ];
 
@@ -59,5 +59,7 @@ function checkLogSize(size: string): string[] {
   const failure = thrownMessage(() => {
     if (parseQuantity(size).nanos % 1_000_000_000n !== 0n) throw new Error('invalid max log size');
   });
-  return failure === undefined ? [] : [invalid(`failed to parse container log max size "${size}" (containerLogMaxSize): ${failure}`)];
+  return failure === undefined
+    ? []
+    : [invalidConfiguration(`failed to parse container log max size "${size}" (containerLogMaxSize): ${failure}`)];
 }

@@ -1,7 +1,7 @@
 /** Rules for fields with a fixed set of values. Upstream rejects some of these only when the component that reads them starts. */
 import { checkSysctlPattern } from '../../../shared/kubernetes/sysctls.ts';
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
-import { quotedList, collectErrors, invalid, type ValidationRule } from './rules.ts';
+import { quotedList, collectErrors, invalidConfiguration, type ValidationRule } from './rules.ts';
 import { tlsCipherSuites, tlsCurves, tlsVersions } from './tls-names.ts';
 
 interface FixedValueField {
@@ -11,7 +11,9 @@ interface FixedValueField {
 }
 
 function checkFixedValue({ name, value, values }: FixedValueField): string[] {
-  return values.includes(value) ? [] : [invalid(`option "${value}" specified for ${name}. Valid options are ${quotedList(values)}`)];
+  return values.includes(value)
+    ? []
+    : [invalidConfiguration(`option "${value}" specified for ${name}. Valid options are ${quotedList(values)}`)];
 }
 
 export const checkFixedValues: ValidationRule = ({ config }) => [
@@ -37,12 +39,12 @@ export const checkFixedValues: ValidationRule = ({ config }) => [
   ].flatMap(checkFixedValue),
   ...config.tlsCipherSuites
     .filter((suite) => !tlsCipherSuites.has(suite))
-    .map((suite) => invalid(`Cipher suite ${suite} not supported or doesn't exist (tlsCipherSuites, --tls-cipher-suites)`)),
+    .map((suite) => invalidConfiguration(`Cipher suite ${suite} not supported or doesn't exist (tlsCipherSuites, --tls-cipher-suites)`)),
   ...checkCurves(config.tlsCurvePreferences),
   ...config.allowedUnsafeSysctls
     .map(checkSysctlPattern)
     .filter((complaint) => complaint !== null)
-    .map((complaint) => invalid(`allowedUnsafeSysctls: ${complaint}`)),
+    .map((complaint) => invalidConfiguration(`allowedUnsafeSysctls: ${complaint}`)),
   ...collectErrors(
     [config.runOnce, `runOnce (--runonce) ${config.runOnce}, Runonce mode has been deprecated and should not be set`],
     [config.containerRuntimeEndpoint === '', 'the containerRuntimeEndpoint was not specified or empty'],
@@ -71,8 +73,9 @@ function isSocket(endpoint: string): boolean {
 
 function checkCurves(curves: readonly number[]): string[] {
   return curves.flatMap((id, index) => {
-    if (id < 1 || id > 65535) return [invalid(`tlsCurvePreferences: curve preference ${id} is out of range (must be 1-65535)`)];
-    if (curves.indexOf(id) < index) return [invalid(`tlsCurvePreferences: duplicate curve preference ${id}`)];
-    return tlsCurves.has(id) ? [] : [invalid(`tlsCurvePreferences: curve preference ${id} is not supported`)];
+    if (id < 1 || id > 65535)
+      return [invalidConfiguration(`tlsCurvePreferences: curve preference ${id} is out of range (must be 1-65535)`)];
+    if (curves.indexOf(id) < index) return [invalidConfiguration(`tlsCurvePreferences: duplicate curve preference ${id}`)];
+    return tlsCurves.has(id) ? [] : [invalidConfiguration(`tlsCurvePreferences: curve preference ${id} is not supported`)];
   });
 }

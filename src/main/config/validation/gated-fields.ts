@@ -4,7 +4,7 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { isSysctlName, normalizeSysctl, sysctlNamespace } from '../../../shared/kubernetes/sysctls.ts';
 import { maxContainerBackOffMs } from '../container-back-off.ts';
 import { checkImagePattern } from './image-pattern.ts';
-import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
+import { quotedList, collectErrors, thrownMessage, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'];
 const swapBehaviors = ['', 'LimitedSwap', 'NoSwap'];
@@ -75,18 +75,18 @@ const checkImageCredentials: ValidationRule = ({ config, gates }) => {
   const policyErrors = verificationPolicies.includes(policy)
     ? []
     : [
-        invalid(
+        invalidConfiguration(
           `option "${policy}" specified for imagePullCredentialsVerificationPolicy. Valid options are ${quotedList(verificationPolicies)}`,
         ),
       ];
   if (patterns.length > 0 && policy !== 'NeverVerifyAllowlistedImages') {
     const needed = 'if `imagePullCredentialsVerificationPolicy` is not "NeverVerifyAllowlistedImages"';
-    return [...policyErrors, invalid(`can't set \`preloadedImagesVerificationAllowlist\` ${needed}`)];
+    return [...policyErrors, invalidConfiguration(`can't set \`preloadedImagesVerificationAllowlist\` ${needed}`)];
   }
   const wrong = patterns.map((pattern) => thrownMessage(() => checkImagePattern(pattern))).find((failure) => failure !== undefined);
   return wrong === undefined
     ? policyErrors
-    : [...policyErrors, invalid(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${wrong}`)];
+    : [...policyErrors, invalidConfiguration(`invalid image pattern in \`preloadedImagesVerificationAllowlist\`: ${wrong}`)];
 };
 
 const checkCpuQuota: ValidationRule = ({ config, gates }) => {
@@ -105,11 +105,11 @@ const checkCpuQuota: ValidationRule = ({ config, gates }) => {
 const checkDefaultSysctls: ValidationRule = ({ config, gates }) => {
   const names = Object.keys(config.defaultPodSysctls);
   if (names.length > 0 && !gates.enabled('DefaultPodSysctls')) {
-    return [invalid('DefaultPodSysctls feature gate is required for Kubelet configuration option defaultPodSysctls')];
+    return [invalidConfiguration('DefaultPodSysctls feature gate is required for Kubelet configuration option defaultPodSysctls')];
   }
   const normalized = names.map(normalizeSysctl);
   return names.flatMap((name, index) => {
-    if (!isSysctlName(name)) return [invalid(`${goQuote(name)} is not a valid sysctl name for defaultPodSysctls`)];
+    if (!isSysctlName(name)) return [invalidConfiguration(`${goQuote(name)} is not a valid sysctl name for defaultPodSysctls`)];
     return collectErrors(
       [sysctlNamespace(name) === undefined, `${goQuote(name)} is not known to be namespaced for defaultPodSysctls`],
       [normalized.indexOf(normalized[index]!) < index, `duplicate sysctl ${goQuote(normalized[index]!)} found in defaultPodSysctls`],

@@ -1,5 +1,5 @@
 /** Rules that depend on the host's cgroup version, and rules for user namespaces (upstream: validation_linux.go; swap: cmd/kubelet/app/server.go). */
-import { collectErrors, invalid, type ValidationRule } from './rules.ts';
+import { collectErrors, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 /** The number of IDs of a pod's user namespace is a multiple of this. */
 const idsUnit = 65536;
@@ -28,7 +28,7 @@ export const checkHost: ValidationRule = ({ config, gates, host }) => {
 
 function checkIDs(ids: number): string[] {
   const name = 'userNamespaces.idsPerPod';
-  if (ids < idsUnit) return [invalid(`${name} must not be less than ${idsUnit}, got ${ids}`)];
-  if (ids % idsUnit !== 0) return [invalid(`${name} must be a multiple of ${idsUnit}, got ${ids}`)];
+  if (ids < idsUnit) return [invalidConfiguration(`${name} must not be less than ${idsUnit}, got ${ids}`)];
+  if (ids % idsUnit !== 0) return [invalidConfiguration(`${name} must be a multiple of ${idsUnit}, got ${ids}`)];
   return collectErrors([ids > maxUint32, `${name} must not be more than ${maxUint32}, got ${ids}`]);
 }

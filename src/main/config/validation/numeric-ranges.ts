@@ -1,7 +1,7 @@
 /** Rules for numeric ranges (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import type { KubeletConfiguration } from '../kubelet-configuration.ts';
-import { collectErrors, invalid, type ValidationRule } from './rules.ts';
+import { collectErrors, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 type NumberField = { [K in keyof KubeletConfiguration]: KubeletConfiguration[K] extends number ? K : never }[keyof KubeletConfiguration];
 interface Range {
@@ -39,8 +39,8 @@ function checkRange({ field, flag, min, max, disabledValue: off }: Range, config
   const value = config[field];
   if (value === off || (value >= min && value <= (max ?? Infinity))) return [];
   const name = flag === undefined ? field : `${field} (--${flag})`;
-  if (max !== undefined) return [invalid(`${name} ${value} must be between ${off ?? min} and ${max}, inclusive`)];
-  return [invalid(`${name} ${value} ${min === 0 ? 'must not be a negative number' : `must be ${min} or greater`}`)];
+  if (max !== undefined) return [invalidConfiguration(`${name} ${value} must be between ${off ?? min} and ${max}, inclusive`)];
+  return [invalidConfiguration(`${name} ${value} ${min === 0 ? 'must not be a negative number' : `must be ${min} or greater`}`)];
 }
 
 export const checkNumericRanges: ValidationRule = ({ config, gates }) => [

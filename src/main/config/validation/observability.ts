@@ -5,7 +5,7 @@ import { previousMinor } from '../../../shared/kubernetes/version.ts';
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import type { LoggingConfiguration, TracingConfiguration } from '../kubelet-configuration.ts';
 import type { FeatureGates } from '../feature-gates.ts';
-import { collectErrors, invalid, type ValidationRule } from './rules.ts';
+import { collectErrors, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 const maxVerbosity = 2 ** 31 - 1;
 
@@ -74,7 +74,7 @@ export const checkObservability: ValidationRule = ({ config, gates }) => {
     ...checkLogging(config.logging, gates),
     ...checkTracing(config.tracing),
     ...(podLogsDir === ''
-      ? [invalid('podLogsDir was not specified')]
+      ? [invalidConfiguration('podLogsDir was not specified')]
       : collectErrors(
           [!posix.isAbsolute(podLogsDir), `pod logs path "${podLogsDir}" must be absolute path`],
           [cleanPath(podLogsDir) !== podLogsDir, `pod logs path "${podLogsDir}" must be normalized`],

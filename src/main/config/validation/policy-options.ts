@@ -1,7 +1,7 @@
 /** Rules for the policy options of the CPU and topology managers (upstream: policy_options.go of each, which rejects them at start). */
 import type { FeatureGates } from '../feature-gates.ts';
 import type { StringMap } from '../kubelet-configuration.ts';
-import { collectErrors, invalid, type ValidationRule } from './rules.ts';
+import { collectErrors, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 const cpuOptions: Readonly<Record<string, { gate?: string; level?: string }>> = {
   'full-pcpus-only': {},
@@ -26,7 +26,7 @@ const falseTexts = ['0', 'f', 'F', 'false', 'FALSE', 'False'];
 function checkCpuOption(name: string, value: string, gates: FeatureGates): string[] {
   const option = Object.hasOwn(cpuOptions, name) ? cpuOptions[name] : undefined;
   const field = 'cpuManagerPolicyOptions (--cpu-manager-policy-options)';
-  if (!option) return [invalid(`${field}: unknown CPU Manager Policy option: "${name}"`)];
+  if (!option) return [invalidConfiguration(`${field}: unknown CPU Manager Policy option: "${name}"`)];
   return collectErrors(
     [
       option.gate !== undefined && !gates.enabled(option.gate),
@@ -41,8 +41,9 @@ function checkTopologyOption(name: string, value: string): string[] {
   if (name === 'prefer-closest-numa-nodes') {
     return collectErrors([!isBool(value), `${field}: bad value for option "${name}": "${value}" is neither true nor false`]);
   }
-  if (name !== 'max-allowable-numa-nodes') return [invalid(`${field}: unknown Topology Manager Policy option: "${name}"`)];
-  if (!/^[-+]?[0-9]+$/.test(value)) return [invalid(`${field}: unable to convert policy option to integer "${name}": "${value}"`)];
+  if (name !== 'max-allowable-numa-nodes') return [invalidConfiguration(`${field}: unknown Topology Manager Policy option: "${name}"`)];
+  if (!/^[-+]?[0-9]+$/.test(value))
+    return [invalidConfiguration(`${field}: unable to convert policy option to integer "${name}": "${value}"`)];
   return collectErrors([
     Number(value) < minNUMANodes,
     `${field}: the minimum value of "${name}" should not be less than ${minNUMANodes}, got ${value}`,
@@ -59,7 +60,9 @@ export const checkPolicyOptions: ValidationRule = ({ config, gates }) => {
     ...Object.entries(config.cpuManagerPolicyOptions).flatMap(([name, value]) => checkCpuOption(name, value, gates)),
     ...exclusiveCpuOptions
       .filter((pair) => pair.every((name) => isOptionEnabled(config.cpuManagerPolicyOptions, name)))
-      .map(([a, b]) => invalid(`cpuManagerPolicyOptions: static policy options ${a} and ${b} can not be used at the same time`)),
+      .map(([a, b]) =>
+        invalidConfiguration(`cpuManagerPolicyOptions: static policy options ${a} and ${b} can not be used at the same time`),
+      ),
     ...Object.entries(config.topologyManagerPolicyOptions).flatMap(([name, value]) => checkTopologyOption(name, value)),
   ];
 };

@@ -1,7 +1,7 @@
 /** Rules for registerWithTaints (upstream: pkg/util/taints). */
 import { labelKeyErrors, labelValueErrors } from '../../../shared/kubernetes/names.ts';
 import type { Taint } from '../kubelet-configuration.ts';
-import { invalid, type ValidationRule } from './rules.ts';
+import { invalidConfiguration, type ValidationRule } from './rules.ts';
 
 export const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
@@ -20,7 +20,9 @@ export const checkRegisterWithTaints: ValidationRule = ({ config }) =>
     const field = `registerWithTaints[${index}] (--register-with-taints)`;
     const failure = checkTaint(taint);
     return [
-      ...(failure === undefined ? [] : [invalid(`${field}: invalid taint: ${taint.key}=${taint.value}:${taint.effect}: ${failure}`)]),
-      ...(taint.timeAdded === null ? [] : [invalid(`${field}: taint.TimeAdded is not nil`)]),
+      ...(failure === undefined
+        ? []
+        : [invalidConfiguration(`${field}: invalidConfiguration taint: ${taint.key}=${taint.value}:${taint.effect}: ${failure}`)]),
+      ...(taint.timeAdded === null ? [] : [invalidConfiguration(`${field}: taint.TimeAdded is not nil`)]),
     ];
   });

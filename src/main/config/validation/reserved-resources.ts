@@ -2,7 +2,7 @@
 import { isZeroQuantity, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { parseCPUList } from '../../../shared/linux/cpu-list.ts';
 import type { KubeletConfiguration, StringMap } from '../kubelet-configuration.ts';
-import { quotedList, collectErrors, thrownMessage, invalid, type ValidationRule } from './rules.ts';
+import { quotedList, collectErrors, thrownMessage, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 const enforcements = ['pods', 'system-reserved', 'system-reserved-compressible', 'kube-reserved', 'kube-reserved-compressible', 'none'];
 const field = 'enforceNodeAllocatable (--enforce-node-allocatable)';
@@ -12,18 +12,20 @@ const checkEnforcements: ValidationRule = ({ config }) => {
   const enforced = config.enforceNodeAllocatable;
   const exclusive = ['system-reserved', 'kube-reserved']
     .filter((name) => enforced.includes(name) && enforced.includes(`${name}-compressible`))
-    .map((name) => invalid(`both "${name}-compressible" and "${name}" cannot be specified together in ${field}`));
+    .map((name) => invalidConfiguration(`both "${name}-compressible" and "${name}" cannot be specified together in ${field}`));
   return [
     ...exclusive,
     ...enforced.flatMap((name, index) =>
-      enforced.indexOf(name) < index ? [invalid(`duplicated enforcements "${name}" in ${field}`)] : checkEnforcement(name, config),
+      enforced.indexOf(name) < index
+        ? [invalidConfiguration(`duplicated enforcements "${name}" in ${field}`)]
+        : checkEnforcement(name, config),
     ),
   ];
 };
 
 function checkEnforcement(name: string, config: KubeletConfiguration): string[] {
   if (!enforcements.includes(name)) {
-    return [invalid(`option "${name}" specified for ${field}. Valid options are ${quotedList(enforcements)}`)];
+    return [invalidConfiguration(`option "${name}" specified for ${field}. Valid options are ${quotedList(enforcements)}`)];
   }
   if (name === 'none') {
     return collectErrors([
@@ -63,16 +65,17 @@ const checkReservedMemory: ValidationRule = ({ config }) => {
 
 function checkReservations(name: string, reservations: StringMap): string[] {
   return Object.entries(reservations).flatMap(([resource, text]) => {
-    if (!reservable.includes(resource)) return [invalid(`${name}: cannot reserve "${resource}" resource`)];
+    if (!reservable.includes(resource)) return [invalidConfiguration(`${name}: cannot reserve "${resource}" resource`)];
     const failure = thrownMessage(() => parseQuantity(text));
-    if (failure !== undefined) return [invalid(`${name}: failed to parse quantity "${text}" for "${resource}" resource: ${failure}`)];
+    if (failure !== undefined)
+      return [invalidConfiguration(`${name}: failed to parse quantity "${text}" for "${resource}" resource: ${failure}`)];
     return collectErrors([parseQuantity(text).nanos < 0n, `${name}: resource quantity for "${resource}" cannot be negative: ${text}`]);
   });
 }
 
 function checkQOSReserved(reservations: StringMap): string[] {
   return Object.entries(reservations).flatMap(([resource, text]) => {
-    if (resource !== 'memory') return [invalid(`qosReserved (--qos-reserved): cannot reserve "${resource}" resource`)];
+    if (resource !== 'memory') return [invalidConfiguration(`qosReserved (--qos-reserved): cannot reserve "${resource}" resource`)];
     const isPercentage = /^[+-]?[0-9]+%+$/.test(text) && Number.parseInt(text, 10) >= 0 && Number.parseInt(text, 10) <= 100;
     return collectErrors([
       !isPercentage,

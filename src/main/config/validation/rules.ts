@@ -18,13 +18,13 @@ export interface ValidationInput {
 /** Returns one message per problem. Empty: no problem. */
 export type ValidationRule = (input: ValidationInput) => string[];
 
-export function invalid(message: string): string {
+export function invalidConfiguration(message: string): string {
   return `invalid configuration: ${message}`;
 }
 
 /** Returns the messages whose condition holds. */
 export function collectErrors(...checks: readonly (readonly [isWrong: boolean, message: string])[]): string[] {
-  return checks.filter(([isWrong]) => isWrong).map(([, message]) => invalid(message));
+  return checks.filter(([isWrong]) => isWrong).map(([, message]) => invalidConfiguration(message));
 }
 
 /** Returns the message of the error that `attempt` throws, or undefined. */

@@ -1,5 +1,5 @@
 /** The host's cgroup version and the configured cgroup driver, read once at start for the threads and the admission. */
-import { cgroupVersion } from '../../process/host-settings.ts';
+import { readCgroupVersion } from '../../process/host-settings.ts';
 
 export interface CgroupSettings {
   readonly cgroupVersion: 1 | 2;
@@ -11,5 +11,5 @@ export interface CgroupSettings {
 export const cgroupFsRoot = '/sys/fs/cgroup';
 
 export function readCgroupSettings(configuredDriver: string): CgroupSettings {
-  return { cgroupVersion: cgroupVersion(cgroupFsRoot), cgroupDriver: configuredDriver === 'systemd' ? 'systemd' : 'cgroupfs' };
+  return { cgroupVersion: readCgroupVersion(cgroupFsRoot), cgroupDriver: configuredDriver === 'systemd' ? 'systemd' : 'cgroupfs' };
 }

@@ -6,14 +6,14 @@ import type { FailedPod } from '../termination/failed-pod.ts';
 /** The part of the Node that admission reads: the registered Node, or the local node status of a standalone kubelet. */
 export interface AdmissionNode {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly spec?: { readonly taints?: readonly Taint[] };
+  readonly spec?: { readonly taints?: readonly NodeTaint[] };
   readonly status?: {
     readonly allocatable?: Readonly<Record<string, string>>;
     readonly features?: { readonly supplementalGroupsPolicy?: boolean };
   };
 }
 
-export interface Taint {
+export interface NodeTaint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;

@@ -1,7 +1,7 @@
 /** Decides whether a pod tolerates taints. Pure. Upstream: api/core/v1 toleration.go. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { compareInt64 } from './node-affinity.ts';
-import type { Taint } from './admit-handler.ts';
+import type { NodeTaint } from './admit-handler.ts';
 
 type Toleration = NonNullable<Pod['spec']['tolerations']>[number];
 
@@ -10,15 +10,15 @@ type Toleration = NonNullable<Pod['spec']['tolerations']>[number];
  *
  * @param comparisons gate TaintTolerationComparisonOperators, which enables the operators `Gt` and `Lt`
  */
-export function toleratesNoExecute(pod: Pod, taints: readonly Taint[], comparisons: boolean): boolean {
+export function toleratesNoExecute(pod: Pod, taints: readonly NodeTaint[], comparisons: boolean): boolean {
   return taints.filter(({ effect }) => effect === 'NoExecute').every((taint) => toleratesTaint(pod, taint, comparisons));
 }
 
-export function toleratesTaint({ spec: { tolerations = [] } }: Pod, taint: Taint, comparisons: boolean): boolean {
+export function toleratesTaint({ spec: { tolerations = [] } }: Pod, taint: NodeTaint, comparisons: boolean): boolean {
   return tolerations.some((toleration) => tolerates(toleration, taint, comparisons));
 }
 
-function tolerates({ key, operator, value = '', effect }: Toleration, taint: Taint, comparisons: boolean): boolean {
+function tolerates({ key, operator, value = '', effect }: Toleration, taint: NodeTaint, comparisons: boolean): boolean {
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
   switch (operator) {

@@ -4,14 +4,14 @@ import type { ContainerID, PodUID, SandboxID } from '../../kubernetes/ids.ts';
 import type { AllocatableResourcesResponse, PodResources } from '../../pod-resources/generated/podresources-v1.ts';
 import type { EvictionSignal } from '../eviction.ts';
 import type { PodChanges, PodListItems, PodListName } from './pods.ts';
-import type { ListenAddress, ServingCertificate } from './settings.ts';
+import type { ListenAddress, ServingKeyPair } from './settings.ts';
 
 /** Main to server, over Comlink. */
 export interface ServerApi {
   /** The actual addresses (port 0 in the settings chooses any free port). */
   addresses(): Promise<ServerAddresses>;
   /** Sets a certificate that main got from the cluster (`serverTLSBootstrap`). The next handshake uses it. */
-  setServingCertificate(certificate: ServingCertificate): Promise<void>;
+  setServingCertificate(certificate: ServingKeyPair): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export interface ServerWorkerData extends ThreadWorkerData {
   /** The authenticated server. Null: none. */
   readonly secure: SecureServerSettings | null;
   /** The last certificate from main. Null: none yet. */
-  readonly servingCertificate: ServingCertificate | null;
+  readonly servingCertificate: ServingKeyPair | null;
   readonly streaming: StreamingSettings;
   /** The metrics segments of all threads. */
   readonly metricsSegments: readonly SharedArrayBuffer[];
@@ -107,7 +107,7 @@ export interface StreamingSettings {
 }
 
 /** PEM, the leaf first. */
-export interface ServingCertificate {
+export interface ServingKeyPair {
   readonly cert: string;
   readonly key: string;
 }

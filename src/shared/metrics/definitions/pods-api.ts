@@ -3,7 +3,7 @@ import { counter } from '../define.ts';
 
 const labels = ['server_api_version', 'status_code'] as const;
 
-export const podRequests = counter(
+export const podsApiRequests = counter(
   'kubelet_pod_requests_total',
   'Cumulative number of requests to the PodsAPI endpoint. Broken down by server api version and status code.',
   labels,

@@ -1,7 +1,7 @@
 /** Removes a dead container with its logs, or a dead sandbox. A missing one counts as removed. */
 import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
-import { isNotFound } from '../../../shared/cri/cri-error.ts';
+import { isCriNotFound } from '../../../shared/cri/cri-error.ts';
 import { ContainerState } from '../../../shared/cri/generated/cri-v1.ts';
 import {
   containerNameLabel,
@@ -76,7 +76,7 @@ export class ContainerRemover {
       if (status) await this.#removeLogs(containerId, status.labels, status.logPath);
       await this.#runtime.call('removeContainer', { containerId }, limits);
     } catch (err) {
-      if (!isNotFound(err)) throw err;
+      if (!isCriNotFound(err)) throw err;
     }
     return true;
   }
@@ -87,7 +87,7 @@ export class ContainerRemover {
       await this.#runtime.call('stopPodSandbox', { podSandboxId }, { deadlineMs: stopDeadlineMs });
       await this.#runtime.call('removePodSandbox', { podSandboxId }, { deadlineMs: this.#deadlineMs });
     } catch (err) {
-      if (!isNotFound(err)) throw err;
+      if (!isCriNotFound(err)) throw err;
     }
   }
 

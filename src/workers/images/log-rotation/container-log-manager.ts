@@ -6,7 +6,7 @@ import { lstat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { LogRotationPolicy } from '../../../shared/contracts/images.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
-import { isNotFound } from '../../../shared/cri/cri-error.ts';
+import { isCriNotFound } from '../../../shared/cri/cri-error.ts';
 import { ContainerState } from '../../../shared/cri/generated/cri-v1.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
@@ -128,7 +128,7 @@ export class ContainerLogManager {
       await this.#checkLog(id, log);
       log.failure = '';
     } catch (err) {
-      if (isNotFound(err)) return this.#forget(id);
+      if (isCriNotFound(err)) return this.#forget(id);
       if (err instanceof HalfReopenedError) log.mustReopen = true;
       const failure = messageOf(err);
       if (failure === log.failure || this.#closed) return;

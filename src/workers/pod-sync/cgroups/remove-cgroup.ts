@@ -6,7 +6,7 @@ import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
-import { toBytes, walkCgroups } from './walk-cgroups.ts';
+import { fromByteText, walkCgroups } from './walk-cgroups.ts';
 
 export interface RemoveCgroupOptions {
   readonly version: 1 | 2;
@@ -96,7 +96,7 @@ function killWithKernel(folder: string): boolean {
 
 /** Only the hierarchy freezer has the file. */
 function freeze(folder: string): void {
-  if (existsSync(toBytes(`${folder}/freezer.state`))) tryToWrite(`${folder}/freezer.state`, 'FROZEN');
+  if (existsSync(fromByteText(`${folder}/freezer.state`))) tryToWrite(`${folder}/freezer.state`, 'FROZEN');
 }
 
 export function thawAll(folder: string): Promise<void> {
@@ -111,7 +111,7 @@ function thaw(folder: string): void {
 /** The next attempt shows whether it had an effect. */
 function tryToWrite(file: string, value: string): boolean {
   try {
-    writeFileSync(toBytes(file), value, { flag: 'r+' });
+    writeFileSync(fromByteText(file), value, { flag: 'r+' });
     return true;
   } catch {
     return false;
@@ -120,7 +120,7 @@ function tryToWrite(file: string, value: string): boolean {
 
 function readOrEmpty(file: string): string {
   try {
-    return readFileSync(toBytes(file), 'utf8');
+    return readFileSync(fromByteText(file), 'utf8');
   } catch {
     return '';
   }
@@ -128,7 +128,7 @@ function readOrEmpty(file: string): string {
 
 function tryToRemove(folder: string, failures: unknown[]): void {
   try {
-    rmdirSync(toBytes(folder));
+    rmdirSync(fromByteText(folder));
   } catch (err) {
     // One error is enough for the report.
     if ((err as NodeJS.ErrnoException).code !== 'ENOENT' && failures.length === 0) failures.push(err);

@@ -32,7 +32,7 @@ export function toByteText(path: string): string {
   return Buffer.from(path).toString('latin1');
 }
 
-export function toBytes(byteText: string): Buffer {
+export function fromByteText(byteText: string): Buffer {
   return Buffer.from(byteText, 'latin1');
 }
 
@@ -70,7 +70,7 @@ export async function walkCgroups(root: string, { enter, leave }: CgroupVisitor,
 
 function tryToOpen(path: string): number | undefined {
   try {
-    return openSync(toBytes(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+    return openSync(fromByteText(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch {
     return undefined;
   }
@@ -78,7 +78,7 @@ function tryToOpen(path: string): number | undefined {
 
 function childNames(path: string): string[] {
   try {
-    const entries = readdirSync(toBytes(path), { withFileTypes: true, encoding: 'latin1' });
+    const entries = readdirSync(fromByteText(path), { withFileTypes: true, encoding: 'latin1' });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch {
     return [];

@@ -8,7 +8,7 @@ import type { PublishedVolume } from '../../../shared/contracts/published-volume
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodCgroups } from '../cgroups/index.ts';
-import type { PodEvents, PodIdentity } from './pod-events.ts';
+import type { PodEvents, TaskPod } from './pod-events.ts';
 import type { LargeWork, LargeWorkLimiter } from './large-work.ts';
 import type { HttpGet } from './hooks/http-get.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
@@ -55,7 +55,7 @@ export interface PodSyncDependencies {
 
 /** One per task. The logger has the pod's name and UID as fields. */
 export interface TaskContext extends Omit<PodSyncDependencies, 'largeWork'> {
-  readonly identity: PodIdentity;
+  readonly identity: TaskPod;
   readonly node: NodeInfo;
   readonly runtimeHandler: RuntimeHandlerChoice;
   readonly allocation: ExclusiveAllocation;

@@ -7,7 +7,7 @@ import { nodeReference } from '../../../shared/kubernetes/node-reference.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
 
 /** Identifies a pod, including a pod that only the runtime knows. */
-export interface PodIdentity {
+export interface TaskPod {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
@@ -15,7 +15,7 @@ export interface PodIdentity {
   readonly pod: Pod | null;
 }
 
-export function toPodIdentity(pod: Pod): PodIdentity {
+export function toTaskPod(pod: Pod): TaskPod {
   const { name, namespace, uid } = pod.metadata;
   return { name, namespace, uid, pod };
 }
@@ -23,9 +23,9 @@ export function toPodIdentity(pod: Pod): PodIdentity {
 /** Sends the events of one pod to main over the task's channel. */
 export class PodEvents {
   readonly #channel: Pick<TaskChannelClient, 'event'>;
-  readonly #identity: PodIdentity;
+  readonly #identity: TaskPod;
 
-  constructor(channel: Pick<TaskChannelClient, 'event'>, identity: PodIdentity) {
+  constructor(channel: Pick<TaskChannelClient, 'event'>, identity: TaskPod) {
     this.#channel = channel;
     this.#identity = identity;
   }

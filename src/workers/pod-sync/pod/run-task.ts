@@ -3,7 +3,7 @@ import type { PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts
 import type { PodSyncTaskReply, PodSyncTask } from '../../../shared/contracts/pod-sync/task.ts';
 import { runWithParent } from '../../../shared/tracing/index.ts';
 import type { PodSyncDependencies, TaskContext } from './dependencies.ts';
-import { toPodIdentity, PodEvents, type PodIdentity } from './pod-events.ts';
+import { toTaskPod, PodEvents, type TaskPod } from './pod-events.ts';
 import { TaskChannelClient, type ChannelPort } from './task-channel-client.ts';
 import { syncPod } from './sync-pod.ts';
 import { SyncReport } from './sync-report.ts';
@@ -61,10 +61,10 @@ function dispatch(context: TaskContext, task: PodSyncTask): Promise<PodSyncResul
   }
 }
 
-function identify(task: PodSyncTask): PodIdentity {
+function identify(task: PodSyncTask): TaskPod {
   const uid = task.podUID;
   if (task.kind === 'cleanUp') return { name: '', namespace: '', uid, pod: null };
-  if (task.pod) return toPodIdentity(task.pod);
+  if (task.pod) return toTaskPod(task.pod);
   const { name = '', namespace = '' } = task.status ?? {};
   return { name, namespace, uid, pod: null };
 }

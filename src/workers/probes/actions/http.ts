@@ -1,6 +1,6 @@
 /** An HTTP probe: a GET whose status is the result (upstream DoHTTPProbe in pkg/probe/http/http.go). */
 import type { OnSpent } from '../../../shared/dial/watched-connection.ts';
-import { prepareGet, sendGet, type HttpGetFailure, type HttpResponse, type PreparedGet } from '../../../shared/http-get/http-get.ts';
+import { prepareGet, sendGet, type HttpGetFailure, type HttpGetResponse, type PreparedGet } from '../../../shared/http-get/http-get.ts';
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
 import { success } from './attempt.ts';
 
@@ -25,7 +25,7 @@ export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone, onSpent
   });
 }
 
-function responseResult({ statusCode, bodyText }: HttpResponse): AttemptResult {
+function responseResult({ statusCode, bodyText }: HttpGetResponse): AttemptResult {
   if (statusCode >= 200 && statusCode < 300) return success;
   if (statusCode >= 300 && statusCode < 400)
     return { outcome: 'warning', output: `Probe terminated redirects, Response body: ${bodyText}` };

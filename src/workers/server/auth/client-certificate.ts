@@ -13,14 +13,14 @@ import { noCredentials, type User, type AuthenticationResult } from './user.ts';
 /** The client certificate of a connection and the result of its verification. */
 export interface PeerCertificate {
   /** Null when the client sent none. */
-  readonly certificate: ClientCertificate | null;
+  readonly certificate: PresentedCertificate | null;
   /** Why the certificate was not accepted. Empty when its chain was verified. */
   readonly fault: string;
   /** The client CA generation that the certificate was verified against. 0 when there were no client CAs. */
   readonly generation: number;
 }
 
-export interface ClientCertificate {
+export interface PresentedCertificate {
   readonly subject: readonly SubjectAttribute[];
   readonly serialNumber: string;
   /** Hexadecimal, with colons. */
@@ -87,7 +87,7 @@ export function authenticateCertificate(
   return toUser(certificate);
 }
 
-function toUser({ subject, fingerprint256 }: ClientCertificate): AuthenticationResult {
+function toUser({ subject, fingerprint256 }: PresentedCertificate): AuthenticationResult {
   const valuesOf = (type: string) => subject.filter((attribute) => attribute.type === type).map(({ value }) => value);
   // Go uses the last of several common names.
   const name = valuesOf(attributes.commonName).at(-1) ?? '';

@@ -14,23 +14,23 @@ const chunkBytes = 64 * 1024;
 /** HTTP/2's error codes CANCEL and ENHANCE_YOUR_CALM. */
 const [cancelled, enhanceYourCalm] = [8, 11];
 
-export interface CallLimits {
+export interface ClientLimits {
   /** How long a client may take to send its request. */
   readonly requestMs: number;
   /** How long a client may take to read a part of the response. */
   readonly stallMs: number;
 }
 
-export const defaultCallLimits: CallLimits = { requestMs: 10_000, stallMs: 30_000 };
+export const defaultClientLimits: ClientLimits = { requestMs: 10_000, stallMs: 30_000 };
 
 export class Call {
   readonly #stream: ServerHttp2Stream;
-  readonly #limits: CallLimits;
+  readonly #limits: ClientLimits;
   readonly #ended = new AbortController();
   #hasHeaders = false;
   #hasStatus = false;
 
-  constructor(stream: ServerHttp2Stream, limits: CallLimits) {
+  constructor(stream: ServerHttp2Stream, limits: ClientLimits) {
     this.#stream = stream;
     this.#limits = limits;
     // A reset stream is an error of its client. Without a listener it would end the thread.

@@ -9,7 +9,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 import { bindUnixSocket } from '../bind-unix-socket.ts';
-import { defaultCallLimits, type CallLimits } from './call.ts';
+import { defaultClientLimits, type ClientLimits } from './call.ts';
 import { CallTable } from './call-table.ts';
 import { serveCall, type Methods } from './serve-call.ts';
 import { GrpcError, statusCode } from './status.ts';
@@ -20,8 +20,8 @@ export interface GrpcServerOptions {
   readonly socketPath: string;
   /** Loads the handlers. Called for each call. */
   readonly methods: () => Promise<Methods>;
-  /** Default: `defaultCallLimits`. */
-  readonly limits?: CallLimits;
+  /** Default: `defaultClientLimits`. */
+  readonly limits?: ClientLimits;
   readonly logger: Logger;
 }
 
@@ -96,7 +96,7 @@ export class GrpcServer {
   }
 
   #serve(connection: Connection, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
-    const { methods, limits = defaultCallLimits, logger } = this.#options;
+    const { methods, limits = defaultClientLimits, logger } = this.#options;
     connection.callsInProgress += 1;
     stream.once('close', () => {
       connection.callsInProgress -= 1;

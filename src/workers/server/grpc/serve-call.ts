@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { Call, type CallLimits } from './call.ts';
+import { Call, type ClientLimits } from './call.ts';
 import type { CallTable } from './call-table.ts';
 import { parseTimeout, unframeMessage } from './message-frames.ts';
 import { GrpcError, statusCode } from './status.ts';
@@ -23,7 +23,7 @@ export interface CallContext {
   readonly calls: CallTable;
   /** Called for each unary call. Throws GrpcError when there are too many. */
   readonly limitRate: () => void;
-  readonly limits: CallLimits;
+  readonly limits: ClientLimits;
   readonly logger: Logger;
 }
 

@@ -1,6 +1,6 @@
 /** The calls of the pods API, with their metrics. Upstream: pkg/kubelet/apis/pods/server.go, whose request messages have no filter yet. */
 import type { Counter } from '../../../shared/metrics/metrics.ts';
-import { podRequests, podRequestsGet, podRequestsList, podRequestsWatch } from '../../../shared/metrics/definitions/pods-api.ts';
+import { podsApiRequests, podRequestsGet, podRequestsList, podRequestsWatch } from '../../../shared/metrics/definitions/pods-api.ts';
 import { grpcStatusOf, goCodeName, GrpcError, statusCode, type Methods } from '../grpc/index.ts';
 import { GetPodRequest, GetPodResponse, ListPodsResponse } from './generated/pods-v1alpha1.ts';
 import type { PodMirror } from './pod-mirror.ts';
@@ -49,7 +49,7 @@ type RequestCounter = Counter<'server_api_version' | 'status_code'>;
 /** Counts the call when it has ended. */
 async function counted<T>(ofMethod: RequestCounter, work: () => Promise<T>): Promise<T> {
   const count = (status_code: string) => {
-    for (const counter of [podRequests, ofMethod]) counter.inc({ server_api_version: 'v1alpha1', status_code });
+    for (const counter of [podsApiRequests, ofMethod]) counter.inc({ server_api_version: 'v1alpha1', status_code });
   };
   try {
     const result = await work();

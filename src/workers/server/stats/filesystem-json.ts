@@ -12,7 +12,7 @@ export type UsedStorage = Pick<FilesystemUsage, 'readAtMs' | 'usedBytes' | 'inod
  */
 export function filesystemFields(filesystem: Omit<FilesystemUsage, keyof UsedStorage>, used: UsedStorage): string {
   return (
-    `"time":${time(used.readAtMs)}` +
+    `"time":${timeJSON(used.readAtMs)}` +
     field('availableBytes', filesystem.availableBytes) +
     field('capacityBytes', filesystem.capacityBytes) +
     field('usedBytes', used.usedBytes) +
@@ -27,7 +27,7 @@ function field(name: string, value: number): string {
 }
 
 /** RFC 3339 in whole seconds, as metav1.Time. */
-export function time(ms: number): string {
+export function timeJSON(ms: number): string {
   if (!(ms > 0)) return 'null';
   const second = Math.floor(ms / 1000);
   let text = times.get(second);

@@ -6,7 +6,7 @@ import { isMeasured, type CgroupUsage, type InterfaceUsage } from '../../../shar
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { PodStorage } from '../../../shared/state/storage-table.ts';
-import { filesystemFields, time } from './filesystem-json.ts';
+import { filesystemFields, timeJSON } from './filesystem-json.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
 import { containerStorageFields, podStorageFields } from './pod-storage.ts';
 import type { Rlimit } from '../../../shared/linux/read-rlimit.ts';
@@ -21,7 +21,7 @@ export interface SummaryNode {
 
 export interface SummaryOptions {
   readonly onlyCpuAndMemory: boolean;
-  readonly filesystems: NodeFilesystems;
+  readonly filesystems: NodeFilesystemUsage;
   /** The disk usage of pods. */
   readonly storage: ReadonlyMap<PodUID, PodStorage>;
   readonly rlimit: Rlimit;
@@ -29,7 +29,7 @@ export interface SummaryOptions {
 }
 
 /** Undefined: not measured yet. */
-export interface NodeFilesystems {
+export interface NodeFilesystemUsage {
   readonly root: FilesystemUsage | undefined;
   readonly image: FilesystemUsage | undefined;
   readonly container: FilesystemUsage | undefined;
@@ -58,7 +58,7 @@ function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, opt
   const fields = [
     `"nodeName":${JSON.stringify(node.nodeName)}`,
     system.length > 0 && `"systemContainers":[${system.join(',')}]`,
-    `"startTime":${time(startTime)}`,
+    `"startTime":${timeJSON(startTime)}`,
     root && usageFields(root, options, node.hugePagesBytes),
   ];
   if (!options.onlyCpuAndMemory) {
@@ -71,7 +71,7 @@ function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, opt
         filesystems.container && `"containerFs":{${filesystemFields(filesystems.container, filesystems.container)}}`,
       ])}`,
       `"rlimit":${object([
-        `"time":${time(nowMs)}`,
+        `"time":${timeJSON(nowMs)}`,
         rlimit.maxPID !== undefined && `"maxpid":${rlimit.maxPID}`,
         rlimit.tasks !== undefined && `"curproc":${rlimit.tasks}`,
       ])}`,
@@ -84,7 +84,7 @@ function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: P
   const startedAtMs = sandbox?.identity.createdAtMs ?? pod?.identity.createdAtMs ?? 0;
   const fields = [
     `"podRef":{"name":${JSON.stringify(podName)},"namespace":${JSON.stringify(podNamespace)},"uid":${JSON.stringify(podUID)}}`,
-    `"startTime":${time(startedAtMs)}`,
+    `"startTime":${timeJSON(startedAtMs)}`,
     `"containers":[${containers.map((row) => containerStats(row, row.identity.containerName, row.identity.createdAtMs, options)).join(',')}]`,
     pod && usageFields(pod, options),
   ];
@@ -101,7 +101,7 @@ function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: P
 function containerStats(row: CgroupUsage, name: string, startedAtMs: number, options: SummaryOptions): string {
   const fields = [
     `"name":${JSON.stringify(name)}`,
-    `"startTime":${time(startedAtMs)}`,
+    `"startTime":${timeJSON(startedAtMs)}`,
     ...(isMeasured(row) ? [usageFields(row, options)] : []),
   ];
   const { kind, podUID } = row.identity;
@@ -113,7 +113,7 @@ function containerStats(row: CgroupUsage, name: string, startedAtMs: number, opt
 
 /** The fields cpu, memory, io and swap of a container, a pod or the node. Huge pages are not available to a node. */
 function usageFields({ values }: CgroupUsage, { onlyCpuAndMemory }: SummaryOptions, unavailableBytes = 0): string {
-  const at = `"time":${time(values.sampledAtMs)}`;
+  const at = `"time":${timeJSON(values.sampledAtMs)}`;
   const { memoryLimitBytes, memoryWorkingSetBytes, memorySwapLimitBytes, swapBytes } = values;
   // There is no rate after the first sample.
   const nanoCores = Number.isNaN(values.cpuNanoCores) ? '' : `"usageNanoCores":${values.cpuNanoCores},`;
@@ -191,7 +191,7 @@ function networkStats({ values }: CgroupUsage): string {
   }));
   const main = interfaces.find(({ name }) => name === defaultInterface)?.text ?? '"name":""';
   const list = interfaces.length > 0 ? `,"interfaces":[${interfaces.map(({ text }) => `{${text}}`).join(',')}]` : '';
-  return `"network":{"time":${time(values.sampledAtMs)},${main}${list}}`;
+  return `"network":{"time":${timeJSON(values.sampledAtMs)},${main}${list}}`;
 }
 
 /** A counter that was read at another moment than its limit may exceed it. */

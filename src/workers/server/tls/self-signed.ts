@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { ServingCertificate } from '../../../shared/contracts/server/settings.ts';
+import type { ServingKeyPair } from '../../../shared/contracts/server/settings.ts';
 import * as der from '../../../shared/x509/der.ts';
 import { dnsName, ipAddress } from '../../../shared/x509/general-names.ts';
 import { pemBlock } from '../../../shared/x509/pem.ts';
@@ -35,7 +35,7 @@ interface Template {
 }
 
 /** Valid for one year, for one DNS name or IP address. The PEM has the leaf, then its CA. */
-export function selfSignedCertificate(host: string, nowMs: number): ServingCertificate {
+export function selfSignedCertificate(host: string, nowMs: number): ServingKeyPair {
   const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const server = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const seconds = Math.floor(nowMs / 1000);
@@ -76,7 +76,7 @@ function certificate({ subject, issuer, publicKey, signer, extensions, nowMs }: 
     der.integer((randomBytes(8).readBigUInt64BE() >> 1n) + 1n),
     algorithm,
     commonName(issuer),
-    der.sequence(der.time(notBefore), der.time(notBefore + yearMs)),
+    der.sequence(der.asn1Time(notBefore), der.asn1Time(notBefore + yearMs)),
     commonName(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
     der.explicit(3, der.sequence(...extensions)),

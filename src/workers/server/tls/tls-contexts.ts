@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
-import type { SecureServerSettings, ServingCertificate } from '../../../shared/contracts/server/settings.ts';
+import type { SecureServerSettings, ServingKeyPair } from '../../../shared/contracts/server/settings.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { ensureSelfSigned, type EnsuredPair } from './ensure-self-signed.ts';
 import { handshakeOptions } from './handshake-options.ts';
@@ -14,7 +14,7 @@ export interface TlsContextsOptions {
   readonly tls: SecureServerSettings['tls'];
   readonly clientCAFile: string;
   readonly reloadClientCAFile: boolean;
-  readonly servingCertificate: ServingCertificate | null;
+  readonly servingCertificate: ServingKeyPair | null;
   readonly logger: Logger;
 }
 
@@ -33,7 +33,7 @@ export class TlsContexts {
   readonly #options: TlsContextsOptions;
   readonly #base: SecureContextOptions;
   readonly #generations = new WeakMap<object, number>();
-  #serving: ServingCertificate | null;
+  #serving: ServingKeyPair | null;
   #clientCA: string | null = null;
   #clientCAGeneration = 0;
   #current: TlsContext;
@@ -65,7 +65,7 @@ export class TlsContexts {
   }
 
   /** Throws when certificate and key do not match, and keeps the previous certificate. */
-  setServing(certificate: ServingCertificate): void {
+  setServing(certificate: ServingKeyPair): void {
     const previousServing = this.#serving;
     this.#serving = certificate;
     try {

@@ -1,7 +1,7 @@
 /** The usage of a cgroup of v1 at which an eviction threshold is crossed. Pure. Upstream: UpdateThreshold (memory_threshold_notifier_others.go). */
 import type { MemoryThreshold } from '../../../shared/contracts/stats.ts';
 
-export interface MemoryUsage {
+export interface CgroupMemory {
   /** The limit of the cgroup; the machine's memory for the root. Infinity: no limit. */
   readonly capacityBytes: number;
   /** File pages that the kernel can reclaim at any time: part of the usage, not of the working set. */
@@ -11,7 +11,7 @@ export interface MemoryUsage {
 /** Undefined without a limit: nothing can be scarce. */
 export function computeUsageThreshold(
   { available }: MemoryThreshold,
-  { capacityBytes, inactiveFileBytes }: MemoryUsage,
+  { capacityBytes, inactiveFileBytes }: CgroupMemory,
 ): number | undefined {
   if (!Number.isFinite(capacityBytes)) return undefined;
   const availableBytes = 'bytes' in available ? available.bytes : Math.trunc(capacityBytes * available.fraction);

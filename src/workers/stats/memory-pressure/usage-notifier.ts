@@ -9,7 +9,7 @@ import { EventFd } from '../../../shared/linux/poll.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { readCgroupFile } from '../cgroup-file.ts';
 import { statValue, toLimit } from '../parse-cgroup-files.ts';
-import { computeUsageThreshold, type MemoryUsage } from './compute-usage-threshold.ts';
+import { computeUsageThreshold, type CgroupMemory } from './compute-usage-threshold.ts';
 
 export interface UsageNotifierOptions {
   /** They may change. */
@@ -66,7 +66,7 @@ export class UsageNotifier {
   }
 
   /** Undefined while the cgroup does not exist. */
-  #readUsage(scope: MemoryThreshold['scope'], directory: string): MemoryUsage | undefined {
+  #readUsage(scope: MemoryThreshold['scope'], directory: string): CgroupMemory | undefined {
     const stat = readCgroupFile(join(directory, 'memory.stat'));
     if (stat === undefined) return undefined;
     const machineBytes = this.#options.machineMemoryBytes();

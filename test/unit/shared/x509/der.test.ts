@@ -7,8 +7,8 @@ const encodings: [name: string, bytes: Buffer, hex: string][] = [
   ['a number whose first bit is set', der.integer(128n), '02020080'],
   ['an OID with large arcs', der.oid('1.2.840.113549'), '06062a864886f70d'],
   ['a long string', der.octets(Buffer.alloc(300)).subarray(0, 4), '0482012c'],
-  ['a time of this half of the century', der.time(Date.parse('2049-12-31T23:59:59.9Z')), '170d3439313233313233353935395a'],
-  ['a time after it', der.time(Date.parse('2050-01-01T00:00:00Z')), '180f32303530303130313030303030305a'],
+  ['a time of this half of the century', der.asn1Time(Date.parse('2049-12-31T23:59:59.9Z')), '170d3439313233313233353935395a'],
+  ['a time after it', der.asn1Time(Date.parse('2050-01-01T00:00:00Z')), '180f32303530303130313030303030305a'],
   ['nothing', der.nullValue(), '0500'],
   ['bits', der.bits(Buffer.from([0xa0]), 5), '030205a0'],
 ];

@@ -7,7 +7,7 @@ import type { ObjectCoordinates } from '../../../../shared/registry-credentials/
 
 export type { ObjectCoordinates } from '../../../../shared/registry-credentials/keyring.ts';
 
-export const apiVersion = 'kubelet.config.k8s.io/v1beta1';
+export const recordApiVersion = 'kubelet.config.k8s.io/v1beta1';
 /** Files in these versions are read and rewritten in the current version. */
 export const olderVersions: readonly string[] = ['kubelet.config.k8s.io/v1alpha1'];
 

@@ -9,7 +9,7 @@ import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import { toGoJSON } from '../../../../shared/kubernetes/go-text.ts';
 import { makeFolderDurably, writeDurably } from '../../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
-import { apiVersion, olderVersions } from './image-pulled-record.ts';
+import { recordApiVersion, olderVersions } from './image-pulled-record.ts';
 
 const prefix = 'sha256-';
 const temporary = '.tmp';
@@ -70,7 +70,7 @@ export class RecordFiles<T extends object> {
     const name = recordFileName(subjectOf(record));
     return this.#enqueue(async () => {
       const path = join(dir, name);
-      await writeDurably(path, `${path}${temporary}`, `${toGoJSON({ kind, apiVersion, ...record })}\n`);
+      await writeDurably(path, `${path}${temporary}`, `${toGoJSON({ kind, apiVersion: recordApiVersion, ...record })}\n`);
       this.#unreadable.delete(name);
       this.#options.countGauge.set(this.#names.add(name).size);
     });
@@ -96,7 +96,7 @@ export class RecordFiles<T extends object> {
     const { kind: expected, subjectOf } = this.#options;
     const { kind, apiVersion: version, ...record } = JSON.parse(text) as { kind?: unknown; apiVersion?: unknown } & T;
     const isOlderVersion = olderVersions.includes(String(version));
-    if (kind !== expected || (version !== apiVersion && !isOlderVersion))
+    if (kind !== expected || (version !== recordApiVersion && !isOlderVersion))
       throw new Error(`${name} is not a ${expected} of a known version`);
     if (typeof subjectOf(record as unknown as T) !== 'string') throw new Error(`${name} has no subject`);
     return { record: record as unknown as T, isOld: isOlderVersion };

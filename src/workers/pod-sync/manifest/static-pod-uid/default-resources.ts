@@ -3,14 +3,14 @@
  * get these defaults in defaults/. The UID needs a second computation, because the dump of a Go quantity shows how a sum was computed.
  */
 import { isPodLevelResource } from '../../../../shared/kubernetes/pod-resources.ts';
-import { addResources, completeResources, raiseResources, readResourceList, type ResourceList } from './resource-list.ts';
+import { addResources, completeResources, raiseResources, readResourceList, type GoResourceList } from './resource-list.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type Kind = 'requests' | 'limits';
 
 interface Resources {
-  readonly limits: ResourceList | null;
-  readonly requests: ResourceList | null;
+  readonly limits: GoResourceList | null;
+  readonly requests: GoResourceList | null;
 }
 interface Container {
   readonly isSidecar: boolean;
@@ -35,7 +35,7 @@ export function defaultResources(spec: Fields, completesPodLevel: boolean): Fiel
 function readContainer(given: Fields): Container {
   const { limits, requests } = readResources(given['resources']);
   if (!limits) return { isSidecar: given['restartPolicy'] === 'Always', resources: { limits, requests } };
-  const completed: ResourceList = new Map(requests);
+  const completed: GoResourceList = new Map(requests);
   completeResources(completed, limits);
   return { isSidecar: given['restartPolicy'] === 'Always', resources: { limits, requests: completed } };
 }
@@ -55,13 +55,13 @@ function withContainers(name: string, spec: Fields, containers: readonly Contain
 function defaultPodLevel(given: Resources, containers: readonly Container[], initContainers: readonly Container[]): Resources {
   let { limits, requests } = given;
   if (limits?.size || requests?.size) {
-    const completed: ResourceList = new Map(limits);
+    const completed: GoResourceList = new Map(limits);
     const isWanted = (name: string) => name.startsWith('hugepages-') && !requests?.has(name);
     completeResources(completed, aggregate('limits', containers, initContainers), isWanted);
     if (completed.size > 0) limits = completed;
   }
   if (limits?.size) {
-    const completed: ResourceList = new Map(requests);
+    const completed: GoResourceList = new Map(requests);
     const isWanted = (name: string) => isPodLevelResource(name) && !name.startsWith('hugepages-');
     completeResources(completed, aggregate('requests', containers, initContainers), isWanted);
     completeResources(completed, limits, isPodLevelResource);
@@ -71,20 +71,20 @@ function defaultPodLevel(given: Resources, containers: readonly Container[], ini
 }
 
 /** Returns the greater of the sum of containers and sidecars, and the peak of the init containers. */
-function aggregate(kind: Kind, containers: readonly Container[], initContainers: readonly Container[]): ResourceList {
-  const sum: ResourceList = new Map();
+function aggregate(kind: Kind, containers: readonly Container[], initContainers: readonly Container[]): GoResourceList {
+  const sum: GoResourceList = new Map();
   for (const { resources } of containers) addResources(sum, resources[kind] ?? new Map());
-  const sidecars: ResourceList = new Map();
-  const initPeak: ResourceList = new Map();
+  const sidecars: GoResourceList = new Map();
+  const initPeak: GoResourceList = new Map();
   for (const { isSidecar, resources } of initContainers) {
-    const listOfKind: ResourceList = resources[kind] ?? new Map();
+    const listOfKind: GoResourceList = resources[kind] ?? new Map();
     if (isSidecar) {
       addResources(sum, listOfKind);
       addResources(sidecars, listOfKind);
       raiseResources(initPeak, sidecars);
       continue;
     }
-    const concurrent: ResourceList = new Map(listOfKind);
+    const concurrent: GoResourceList = new Map(listOfKind);
     addResources(concurrent, sidecars);
     raiseResources(initPeak, concurrent);
   }

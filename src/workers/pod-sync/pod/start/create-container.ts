@@ -7,7 +7,7 @@ import type { ContainerConfig, PodSandboxConfig } from '../../../../shared/cri/g
 import type { ContainerID, SandboxID } from '../../../../shared/kubernetes/ids.ts';
 import type { TaskContext } from '../dependencies.ts';
 
-export interface CreatedContainer {
+export interface CreateContainerResult {
   readonly id: ContainerID;
   /** True when a lost task has created and started it. */
   readonly hasRun: boolean;
@@ -21,7 +21,7 @@ export async function createContainer(
   sandboxID: SandboxID,
   config: ContainerConfig,
   sandboxConfig: PodSandboxConfig,
-): Promise<CreatedContainer> {
+): Promise<CreateContainerResult> {
   const create = async () => ({ id: await runtime.createContainer(sandboxID, config, sandboxConfig), hasRun: false, isRunning: false });
   try {
     return await create();

@@ -15,7 +15,7 @@ const rsa = (modulusLength: number) => generateKeyPairSync('rsa', { modulusLengt
 /** A certificate with an invalid signature, which is not checked here. */
 function aCertificate({ algorithm = plain('1.2.840.113549.1.1.11'), key = ec('P-256') }: { algorithm?: Buffer; key?: KeyObject }) {
   const name = (text: string) => der.sequence(der.set(der.sequence(der.oid('2.5.4.3'), der.utf8(text))));
-  const validity = der.sequence(der.time(0), der.time(1e12));
+  const validity = der.sequence(der.asn1Time(0), der.asn1Time(1e12));
   const spki = key.export({ type: 'spki', format: 'der' });
   const body = der.sequence(der.integer(1n), algorithm, name('ca'), validity, name('jane'), spki);
   return new X509Certificate(der.sequence(body, algorithm, der.bits(Buffer.alloc(8))));

@@ -8,7 +8,7 @@ import { endpoint } from '../../shared/thread/endpoint.ts';
 const deadlineMs = 60_000;
 
 /** The result rejects when main does not respond within the deadline. */
-export function createMainClient(port: MessagePort): (request: PullTokenRequest) => Promise<PullTokenReply> {
+export function createPullTokenClient(port: MessagePort): (request: PullTokenRequest) => Promise<PullTokenReply> {
   const main = wrap<PullTokensApi>(endpoint(port));
   return (request) =>
     new Promise((resolve, reject) => {
