@@ -12,13 +12,13 @@ const args = process.argv.slice(2);
 if (args.length === 1 && args[0] === '--version') {
   writeSync(1, versionText);
 } else if (args[0] === 'timeline') {
-  const { timelineCommand } = await import('./cli/timeline/index.ts');
+  const { timelineCommand } = await import('./cli/timeline/timeline-command.ts');
   process.exitCode = await timelineCommand(args.slice(1));
 } else if (args[0] === 'image-gc') {
-  const { imageGcCommand } = await import('./cli/image-gc/index.ts');
+  const { imageGcCommand } = await import('./cli/image-gc/image-gc-command.ts');
   process.exitCode = await imageGcCommand(args.slice(1));
 } else if (args[0] === 'eviction') {
-  const { evictionCommand } = await import('./cli/eviction/index.ts');
+  const { evictionCommand } = await import('./cli/eviction/eviction-command.ts');
   process.exitCode = await evictionCommand(args.slice(1));
 } else {
   nameProcess('kubelet');

@@ -3,7 +3,7 @@ import type { ConfigurationInputs } from './configuration-inputs.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import type { DecodingMode } from './read-config-file.ts';
 import { loadConfiguration, type LoadedConfiguration } from './load-configuration.ts';
-import { validateConfiguration } from './validation/index.ts';
+import { validateConfiguration } from './validation/validate-configuration.ts';
 import { applyFlags } from './flags/apply-flags.ts';
 
 /** Throws a ConfigurationError. */

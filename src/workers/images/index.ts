@@ -20,7 +20,7 @@ import { FilesystemSampler } from './filesystem-sampler.ts';
 import { ImageFilesystemReader } from './image-gc/image-filesystem.ts';
 import { ImageGC } from './image-gc/image-gc.ts';
 import { ImageUses } from './image-uses.ts';
-import { CredentialPlugins } from './pulls/credentials/plugins/index.ts';
+import { CredentialPlugins } from './pulls/credentials/plugins/credential-plugins.ts';
 import { createPullTokenClient } from './pull-token-client.ts';
 import { ContainerLogManager, LogRotation } from './log-rotation/index.ts';
 import { NodeCredentials } from './pulls/credentials/node-credentials.ts';

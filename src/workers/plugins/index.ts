@@ -4,7 +4,7 @@
  */
 import type { PluginsApi, PluginsWorkerData } from '../../shared/contracts/plugins.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
-import { getInfo, notifyRegistrationStatus } from './registration/index.ts';
+import { getInfo, notifyRegistrationStatus } from './registration/plugin-registration.ts';
 
 const { heartbeat } = enterThread<PluginsWorkerData>();
 

@@ -18,8 +18,8 @@ import { createMainClient } from './main-client.ts';
 import { GrpcServices } from './grpc-services.ts';
 import { LocalSocket } from './local-socket.ts';
 import { createStatsPages } from './stats/stats-pages.ts';
-import { createPodLists } from './pod-lists/index.ts';
-import { replyEviction } from './eviction/index.ts';
+import { createPodLists } from './pod-lists/pod-lists.ts';
+import { replyEviction } from './eviction/reply-eviction.ts';
 import { replyTimeline } from './timeline/index.ts';
 
 const { workerData, logger, heartbeat } = enterThread<ServerWorkerData>();

@@ -8,7 +8,7 @@ import {
   parseProcessStat,
   ticksPerSecond,
 } from '../../shared/linux/procfs.ts';
-import { definitions } from '../../shared/metrics/definitions/index.ts';
+import { definitions } from '../../shared/metrics/definitions/all-definitions.ts';
 import * as sli from '../../shared/metrics/definitions/health.ts';
 import { metricsProvider, registeredMetrics } from '../../shared/metrics/definitions/kubernetes.ts';
 import * as processMetrics from '../../shared/metrics/definitions/process.ts';

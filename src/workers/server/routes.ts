@@ -4,7 +4,7 @@ import type { HealthCheck } from '../../shared/health/health.ts';
 import { isHealthz, replyHealthz } from '../../shared/health/healthz.ts';
 import { negotiate, type MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { PlainRequest } from '../../shared/http/plain-request.ts';
-import type { ReplyPodList } from './pod-lists/index.ts';
+import type { ReplyPodList } from './pod-lists/pod-lists.ts';
 import {
   accepts,
   error,

@@ -21,7 +21,7 @@ import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
 import { NodeFilesystems } from './node-filesystems.ts';
 import { startMemoryPressureWatcher } from './memory-pressure/start.ts';
-import { OomWatcher } from './oom/index.ts';
+import { OomWatcher } from './oom/oom-watcher.ts';
 import { readLogUsage } from './read-log-usage.ts';
 import { readMachineMemory } from './read-machine-memory.ts';
 import { readNetwork } from './read-network.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { maxResponseBytes } from '../../../src/main/api/http/request-attempt.ts';
-import { definitions } from '../../../src/shared/metrics/definitions/index.ts';
+import { definitions } from '../../../src/shared/metrics/definitions/all-definitions.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { sendJSON } from '../../support/api-server/scripted-api-server.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { loadCredentialProviders } from '../../../src/main/config/credential-providers/load-credential-providers.ts';
 import { runPlugin } from '../../../src/shared/linux/run-plugin.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { CredentialPlugins } from '../../../src/workers/images/pulls/credentials/plugins/index.ts';
+import { CredentialPlugins } from '../../../src/workers/images/pulls/credentials/plugins/credential-plugins.ts';
 import { aLogger } from '../../support/logger.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { table } from '../../support/table.ts';

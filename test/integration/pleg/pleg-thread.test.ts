@@ -8,7 +8,7 @@ import { SharedThreadState } from '../../../src/main/threads/shared-thread-state
 import type { PlegNotification, PodLifecycleEvent } from '../../../src/shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
-import { definitions } from '../../../src/shared/metrics/definitions/index.ts';
+import { definitions } from '../../../src/shared/metrics/definitions/all-definitions.ts';
 import { renderMetrics } from '../../../src/shared/metrics/index.ts';
 import { HeartbeatsReader } from '../../../src/shared/state/heartbeats.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotReader } from '../../../src/shared/state/runtime-snapshot.ts';

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { PluginManager } from '../../../src/main/plugins/index.ts';
 import { CsiRegistration } from '../../../src/main/volumes/index.ts';
 import { systemClock as clock } from '../../../src/shared/time/clock.ts';
-import { getInfo, notifyRegistrationStatus } from '../../../src/workers/plugins/registration/index.ts';
+import { getInfo, notifyRegistrationStatus } from '../../../src/workers/plugins/registration/plugin-registration.ts';
 import { TestCsiDriver } from '../../support/csi-driver/test-csi-driver.ts';
 import { silentLogger as logger } from '../../support/logger.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';

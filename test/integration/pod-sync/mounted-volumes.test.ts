@@ -8,7 +8,7 @@ import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { PodVolumes } from '../../../src/workers/pod-sync/pod/volumes/index.ts';
-import { ProjectQuotas } from '../../../src/workers/pod-sync/pod/volumes/project-quota/index.ts';
+import { ProjectQuotas } from '../../../src/workers/pod-sync/pod/volumes/project-quota/project-quotas.ts';
 import { unmountAll, volumesOnDisk } from '../../../src/workers/pod-sync/pod/volumes/teardown.ts';
 import { mountedFilesystemAt } from '../../../src/workers/pod-sync/pod/volumes/mounted-filesystem-at.ts';
 import { aNode } from '../../support/pods/runtime-config-inputs.ts';

@@ -19,7 +19,7 @@ import { Worker } from 'node:worker_threads';
 import { addDirectory, projectsByDirectory } from '../../../src/shared/linux/project-files.ts';
 import { flock, LockOperation } from '../../../src/shared/linux/native.ts';
 import { changeProjectFiles, type ProjectFilePaths } from '../../../src/workers/pod-sync/pod/volumes/project-quota/change-project-files.ts';
-import { ProjectQuotas } from '../../../src/workers/pod-sync/pod/volumes/project-quota/index.ts';
+import { ProjectQuotas } from '../../../src/workers/pod-sync/pod/volumes/project-quota/project-quotas.ts';
 import { aLogger, silentLogger } from '../../support/logger.ts';
 import { aPod } from '../../support/pods/pod-sync-samples.ts';
 

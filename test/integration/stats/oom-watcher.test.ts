@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { SystemOOM } from '../../../src/shared/contracts/stats.ts';
-import { OomWatcher } from '../../../src/workers/stats/oom/index.ts';
+import { OomWatcher } from '../../../src/workers/stats/oom/oom-watcher.ts';
 import { aLogger } from '../../support/logger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'oom-'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createReviews } from '../../../../src/main/api/reviews.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../src/shared/metrics/index.ts';
-import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
+import { definitions } from '../../../../src/shared/metrics/definitions/all-definitions.ts';
 import { apiError, FakeApi } from '../../../support/api-server/fake-api.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 

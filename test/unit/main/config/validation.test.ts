@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { applyDefaults } from '../../../../src/main/config/defaults.ts';
 import { computeFeatureGates } from '../../../../src/main/config/feature-gates.ts';
 import { parseConfigFile } from '../../../../src/main/config/read-config-file.ts';
-import { validateConfiguration } from '../../../../src/main/config/validation/index.ts';
+import { validateConfiguration } from '../../../../src/main/config/validation/validate-configuration.ts';
 import { previousMinor } from '../../../../src/shared/kubernetes/version.ts';
 import { table } from '../../../support/table.ts';
 

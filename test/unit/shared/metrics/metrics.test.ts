@@ -10,7 +10,7 @@ import {
   renderMetrics,
   total,
 } from '../../../../src/shared/metrics/index.ts';
-import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
+import { definitions } from '../../../../src/shared/metrics/definitions/all-definitions.ts';
 import { formatNumber } from '../../../../src/shared/metrics/exposition/text.ts';
 import { table } from '../../../support/table.ts';
 

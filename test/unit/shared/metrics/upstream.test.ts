@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { definitions } from '../../../../src/shared/metrics/definitions/index.ts';
+import { definitions } from '../../../../src/shared/metrics/definitions/all-definitions.ts';
 import { table } from '../../../support/table.ts';
 import { upstreamMetrics } from '../../../support/upstream-metrics.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inPieces } from '../../../../src/shared/http/reply.ts';
-import { createPodLists } from '../../../../src/workers/server/pod-lists/index.ts';
+import { createPodLists } from '../../../../src/workers/server/pod-lists/pod-lists.ts';
 import { requestLabels } from '../../../../src/workers/server/request-metrics.ts';
 import { replyOnReadOnly, type RouteSources } from '../../../../src/workers/server/routes.ts';
 import { table } from '../../../support/table.ts';

@@ -8,7 +8,7 @@ import type { ImagePullCredentials, ImagePullSecret } from '../records/image-pul
 import type { PodCredentials } from '../records/must-pull.ts';
 import { findCredentials, type Credential, type ObjectCoordinates } from '../../../../shared/registry-credentials/keyring.ts';
 import type { NodeCredentials } from './node-credentials.ts';
-import type { CredentialPlugins } from './plugins/index.ts';
+import type { CredentialPlugins } from './plugins/credential-plugins.ts';
 
 export interface CredentialSources {
   readonly nodeCredentials: Pick<NodeCredentials, 'current'>;

@@ -12,7 +12,7 @@ import { createEmptyHostsFile, writeHostsFile } from './etc-hosts.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
 import { toMountPropagation, resolveSubPath } from './mount-options.ts';
 import type { ContainerMountsInput, PodVolumesOptions } from './pod-volumes-inputs.ts';
-import { findPlugin } from './plugins/index.ts';
+import { findPlugin } from './plugins/volume-plugins.ts';
 
 type Context = ContainerMountsInput & PodVolumesOptions & { readonly hostname: PodHostname };
 

@@ -4,7 +4,7 @@
  */
 import type { Pod, Volume } from '../../../../shared/kubernetes/api.ts';
 import { volumesToMount } from '../../../../shared/kubernetes/volume-kind.ts';
-import { findPlugin } from './plugins/index.ts';
+import { findPlugin } from './plugins/volume-plugins.ts';
 
 /** 110 pods with as many fit into the kernel's default fs.mount-max of 100,000. */
 export const maxPodMounts = 900;

@@ -22,7 +22,7 @@ import { nestedMountpoints } from './nested-mountpoints.ts';
 import { readEnvFiles, type FileKeyRef } from './env-files.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
 import { mountCountProblem } from './mount-count.ts';
-import { findPlugin, type PodVolume } from './plugins/index.ts';
+import { findPlugin, type PodVolume } from './plugins/volume-plugins.ts';
 import type {
   ContainerMountsInput,
   EnvFilesInput,
@@ -31,7 +31,7 @@ import type {
   ResizeMemoryVolumeInput,
   VolumeFailure,
 } from './pod-volumes-inputs.ts';
-import { ProjectQuotas } from './project-quota/index.ts';
+import { ProjectQuotas } from './project-quota/project-quotas.ts';
 import { startStorageOperationTimer } from './storage-operation-timer.ts';
 import type { TeardownContext, UnpublishVolume } from './teardown-context.ts';
 import { removePodFolder, removeVolumeData, unmountAll, volumesOnDisk } from './teardown.ts';

@@ -2,7 +2,7 @@
 import type { UnpublishedVolumeResult } from '../../../../shared/contracts/published-volumes.ts';
 import type { HelperClient } from '../../../../shared/helper-client/index.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
-import type { ProjectQuotas } from './project-quota/index.ts';
+import type { ProjectQuotas } from './project-quota/project-quotas.ts';
 
 export type UnpublishVolume = (specName: string) => Promise<UnpublishedVolumeResult>;
 

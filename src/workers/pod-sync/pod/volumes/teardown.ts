@@ -12,7 +12,7 @@ import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../.
 import { removeTree } from '../../../../shared/linux/remove-tree.ts';
 import { unmountAt } from '../../../../shared/linux/unmount-at.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
-import { pluginsByFolder } from './plugins/index.ts';
+import { pluginsByFolder } from './plugins/volume-plugins.ts';
 import type { VolumeOnDisk, VolumeTeardown } from './plugins/volume-plugin.ts';
 import type { TeardownContext } from './teardown-context.ts';
 

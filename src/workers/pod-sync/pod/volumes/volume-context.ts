@@ -5,7 +5,7 @@ import type { Logger } from '../../../../shared/log/logger.ts';
 import type { PodObjectRef, PodObjectResult } from '../../../../shared/contracts/pod-objects.ts';
 import type { PublishedVolume, PublishedVolumeResult } from '../../../../shared/contracts/published-volumes.ts';
 import type { ResolveFileUser } from './file-user.ts';
-import type { ProjectQuotas } from './project-quota/index.ts';
+import type { ProjectQuotas } from './project-quota/project-quotas.ts';
 import type { HelperClient } from '../../../../shared/helper-client/index.ts';
 
 /** Requests API objects from main. Resolves with one result for each ref, in the same order. Rejects with LargeWorkError, or an Error, for more than `maxBytes`. */

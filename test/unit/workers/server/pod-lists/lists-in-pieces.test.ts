@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import type { Reply } from '../../../../../src/shared/http/reply.ts';
-import { createPodLists } from '../../../../../src/workers/server/pod-lists/index.ts';
+import { createPodLists } from '../../../../../src/workers/server/pod-lists/pod-lists.ts';
 
 const longPod = 8 * 1024 * 1024;
 

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CredentialProvider, PullTokenReply } from '../../../../../../../src/shared/contracts/credential-providers.ts';
 import type { PluginCommand, PluginExit } from '../../../../../../../src/shared/linux/run-plugin.ts';
-import { CredentialPlugins, type PullingPod } from '../../../../../../../src/workers/images/pulls/credentials/plugins/index.ts';
+import {
+  CredentialPlugins,
+  type PullingPod,
+} from '../../../../../../../src/workers/images/pulls/credentials/plugins/credential-plugins.ts';
 import { FakeClock, settle } from '../../../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../../../support/logger.ts';
 import { table } from '../../../../../../support/table.ts';
