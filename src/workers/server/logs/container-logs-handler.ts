@@ -15,7 +15,12 @@ import { refuseReader } from './reader-limits.ts';
 /** Time after which a client that reads nothing is disconnected: upstream's write timeout. */
 const maxStallMs = 4 * 3600 * 1000;
 
-export class ContainerLogsHandler implements ContainerLogs {
+/** Called once per thread. */
+export function createContainerLogs(dependencies: ContainerLogsDependencies): ContainerLogs {
+  return new ContainerLogsHandler(dependencies);
+}
+
+class ContainerLogsHandler implements ContainerLogs {
   readonly #deps: ContainerLogsDependencies;
   readonly #followers: Followers;
   /** With the namespace of the pod. */

@@ -3,12 +3,5 @@
  * which act on a container too. The router calls this part after authorization. Upstream: pkg/kubelet/server/server.go (getExec, …) and
  * apimachinery's proxy.UpgradeAwareHandler.
  */
-import { StreamHandler } from './stream-handler.ts';
-import type { Streaming, StreamingDependencies } from './streaming-interface.ts';
-
+export { createStreaming } from './stream-handler.ts';
 export type { Streaming, StreamingDependencies, StreamRequest } from './streaming-interface.ts';
-
-/** Called once per thread. */
-export function createStreaming(dependencies: StreamingDependencies): Streaming {
-  return new StreamHandler(dependencies);
-}

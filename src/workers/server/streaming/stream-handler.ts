@@ -39,7 +39,12 @@ interface StreamKind {
   readonly translation: (resolved: FoundContainer) => StreamTranslation | null;
 }
 
-export class StreamHandler implements Streaming {
+/** Called once per thread. */
+export function createStreaming(dependencies: StreamingDependencies): Streaming {
+  return new StreamHandler(dependencies);
+}
+
+class StreamHandler implements Streaming {
   readonly #deps: StreamingDependencies;
   readonly #open = new Set<AbortController>();
 
