@@ -4,20 +4,19 @@
  */
 import { encodeFamilies, toBytes } from '../../shared/metrics/exposition/encode.ts';
 import { readFileSync } from 'node:fs';
-import { SharedFetch } from '../../shared/concurrency/shared-fetch.ts';
-import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { StatsApi, StatsNotification, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import type { CgroupDriver } from '../../shared/cgroups/cgroup-names.ts';
 import { memoryPressureNotifications } from '../../shared/metrics/definitions/eviction.ts';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
-import { readRlimit } from '../../shared/linux/read-rlimit.ts';
 import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
 import { runtimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
+import { connectToRuntime } from './connect-to-runtime.ts';
+import { MachineSampler } from './machine-sampler.ts';
+import { NodeSampling } from './node-sampling.ts';
 import { PodCgroupWatch } from './pod-cgroup-watch.ts';
-import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';
 import { NodeFilesystems } from './node-filesystems.ts';
 import { startMemoryPressureWatcher } from './memory-pressure/start.ts';
@@ -61,13 +60,6 @@ const containerStats = new RuntimeContainerStats({
   clock: systemClock,
   logger,
 });
-
-async function connectToRuntime(endpoint: string) {
-  // Imported on demand: the client takes 20 MB.
-  const { CriClient } = await import('../../shared/cri/client.ts');
-  const { countRuntimeOperation } = await import('../../shared/cri/count-calls.ts');
-  return new CriClient({ endpoint, onCall: countRuntimeOperation }).runtime;
-}
 
 const sampler = new UsageSampler({
   usage,
@@ -117,70 +109,23 @@ const storage = new StorageSampler({
 const rootFilesystem = new RootFilesystem(rootDir, usage, systemClock);
 const nodeFilesystems = new NodeFilesystems(rootDir, (found) => sampler.setNodeFilesystems(found));
 
-/** Upstream reads the machine again every five minutes (cadvisor's update_machine_info_interval). */
-const machinePeriodMs = 300_000;
-let machineReadAtMs = -Infinity;
-
-async function readMachine(): Promise<void> {
-  if (systemClock.monotonic() - machineReadAtMs < machinePeriodMs) return;
-  machineReadAtMs = systemClock.monotonic();
-  const [info, topology] = await Promise.all([readMachineInfo({ root: '/', rootDir }), readCpuTopology('/')]);
-  const { numCores, memoryBytes, swapBytes, hugePages, machineID, systemUUID, bootID, kernelVersion, osImage } = info;
-  sampler.setMachine({
-    numCores,
-    ...topology,
-    memoryBytes,
-    swapBytes,
-    hugePagesBytes: workerData.hugePageAware ? hugePages.reduce((sum, { pageSizeKiB, pages }) => sum + pageSizeKiB * 1024 * pages, 0) : 0,
-    machineID,
-    systemUUID,
-    bootID,
-    kernelVersion,
-    osImage,
-  });
-  nodeFilesystems.findMounts();
-}
-
-function readTasks(): void {
-  const { tasks = NaN, maxPID = NaN } = readRlimit();
-  sampler.setTasks({ readAtMs: systemClock.now(), running: tasks, max: maxPID });
-}
-
-/** Returns the number of cgroups. Also begins to measure the root directory's filesystem. */
-const samples = new SharedFetch(async () => {
-  void runtimeStats?.refresh();
-  // Before the sample, which shows the counts and forgets cgroups that are gone.
-  oomWatcher.read();
-  const filesystem = rootFilesystem
-    .sample()
-    .catch((err: unknown) => logger.warn({ err, rootDir }, 'Failed to measure the filesystem of the root directory'));
-  readTasks();
-  return { rows: await sampler.sample(), filesystem };
+const machine = new MachineSampler({ rootDir, hugePageAware: workerData.hugePageAware, sampler, nodeFilesystems, clock: systemClock });
+const node = new NodeSampling({
+  rootDir,
+  periodMs: housekeepingPeriodMs,
+  firstSampleDelayMs,
+  sampler,
+  machine,
+  rootFilesystem,
+  nodeFilesystems,
+  oomWatcher,
+  podCgroups,
+  runtimeStats,
+  heartbeat,
+  clock: systemClock,
+  logger,
 });
-/** A statfs call takes microseconds, unless the filesystem hangs. */
-const maxFilesystemWaitMs = 3000;
-
-async function keepSampling(signal: AbortSignal): Promise<void> {
-  let failing = false;
-  await systemClock.sleep(Math.min(firstSampleDelayMs, housekeepingPeriodMs), signal).catch(() => {});
-  while (!signal.aborted) {
-    try {
-      podCgroups?.ensure();
-      const { rows } = await samples.get();
-      await readMachine();
-      nodeFilesystems.sample().catch((err: unknown) => logger.warn({ err }, 'Failed to measure the filesystems of the node'));
-      logger.debug({ rows }, 'Sampled the usage of pods');
-      failing = false;
-    } catch (err) {
-      if (!failing) logger.error({ err, retryInMs: housekeepingPeriodMs }, 'Sampling the usage of pods failed');
-      failing = true;
-    }
-    heartbeat.loop();
-    await systemClock.sleep(housekeepingPeriodMs, signal).catch(() => {});
-  }
-}
-
-const sampling = keepSampling(stop.signal);
+const sampling = node.run(stop.signal);
 let { memoryThresholds } = workerData;
 const pressureWatcher = startMemoryPressureWatcher({
   thresholds: () => memoryThresholds,
@@ -200,10 +145,7 @@ const measuring = systemClock.sleep(firstSampleDelayMs, stop.signal).then(
 
 const api: StatsApi = {
   machineInfo: () => readMachineInfo({ root: '/', rootDir }),
-  async sampleNow() {
-    const { filesystem } = await samples.get();
-    await withTimeout(maxFilesystemWaitMs, filesystem);
-  },
+  sampleNow: () => node.sampleNow(),
   async runtimeMetrics(format) {
     const families = await runtimeStats?.metrics();
     return families && transferBytes(toBytes(encodeFamilies(families, format)));
