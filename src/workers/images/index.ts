@@ -6,7 +6,6 @@
  */
 import type { ImagesApi, ImagesWorkerData } from '../../shared/contracts/images.ts';
 import { CriClient } from '../../shared/cri/client.ts';
-import { forEachParallel } from '../../shared/concurrency/for-each-parallel.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { countRuntimeOperation } from '../../shared/cri/count-calls.ts';
 import { RuntimeSnapshotReader } from '../../shared/state/runtime-snapshot.ts';
@@ -14,7 +13,7 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { runInSpan, runWithParent, tracingStarted } from '../../shared/tracing/index.ts';
 import { ContainerGC } from './container-gc/container-gc.ts';
-import { ContainerRemover, parallelRemovals } from './container-gc/container-remover.ts';
+import { ContainerRemover } from './container-gc/container-remover.ts';
 import { runPlugin } from '../../shared/linux/run-plugin.ts';
 import { FilesystemSampler } from './filesystem-sampler.ts';
 import { ImageFilesystemReader } from './image-gc/image-filesystem.ts';
@@ -127,14 +126,7 @@ const api: ImagesApi = {
       () => spans.containerGC,
       () => containerGC.garbageCollect(request),
     ),
-  removeContainers: (ids) =>
-    forEachParallel(ids, parallelRemovals, async (id) => {
-      try {
-        await remover.removeContainer(id);
-      } catch (err) {
-        logger.warn({ err, containerID: id }, 'Failed to remove container; garbage collection will retry');
-      }
-    }),
+  removeContainers: (ids) => containerGC.removeContainers(ids),
   sampleFilesystems: () => filesystems.sample(),
   async configure({ registryPullQPS, registryBurst, imageGc, logRotation: policy }) {
     imageManager.setPullRate({ perSecond: registryPullQPS, burst: registryBurst });

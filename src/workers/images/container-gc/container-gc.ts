@@ -42,6 +42,18 @@ export class ContainerGC {
     return result;
   }
 
+  /** Removes containers that main no longer needs, whatever the limits. Never rejects. */
+  async removeContainers(ids: readonly ContainerID[]): Promise<void> {
+    const { remover, logger } = this.#options;
+    await forEachParallel(ids, parallelRemovals, async (id) => {
+      try {
+        await remover.removeContainer(id);
+      } catch (err) {
+        logger.warn({ err, containerID: id }, 'Failed to remove container; garbage collection will retry');
+      }
+    });
+  }
+
   async #collect(request: ContainerGcRequest): Promise<{ removedContainers: number; removedSandboxes: number }> {
     const { snapshot, remover, podLogsDir, containerLogsDir, clock } = this.#options;
     // Before the first relist the snapshot does not show which containers exist.
