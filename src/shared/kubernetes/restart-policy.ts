@@ -24,9 +24,6 @@ export interface RestartGates {
   readonly restartAllContainersOnContainerExits: boolean;
 }
 
-/** Upstream's defaults. */
-export const defaultRestartGates: RestartGates = { containerRestartRules: true, restartAllContainersOnContainerExits: true };
-
 /** The policy that decides about a container without an exit code: its own, else the pod's. */
 export function effectiveRestartPolicy(container: Container, spec: PodSpec, gates: RestartGates): string {
   return (gates.containerRestartRules ? container.restartPolicy : undefined) ?? spec.restartPolicy ?? 'Always';

@@ -24,6 +24,7 @@ import type { Clock } from '../../../src/shared/time/clock.ts';
 import { FakeClock, settle } from '../fake-clock.ts';
 import { aLogger } from '../logger.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from './pods.ts';
+import { statusFeaturesWith } from './status-features.ts';
 
 const resources = { milliCPU: 2000, memoryBytes: 4e9, ephemeralStorageBytes: 1e10, pods: 110 };
 const facts: NodeInfo = {
@@ -95,6 +96,7 @@ export class FakeNode {
     node: () => facts,
     probes: this.probes,
     mirrorOf: (pod) => this.podManager.mirrorOf(pod),
+    features: statusFeaturesWith(),
     sink: { set: (update) => this.sink?.set(update), expedite: (uid) => this.sink?.expedite(uid), forget: (uid) => this.sink?.forget(uid) },
     clock: this.clock,
     logger: this.logs.logger,

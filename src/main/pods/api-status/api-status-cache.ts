@@ -12,7 +12,6 @@ import { contain, faultText, reportFault } from '../../../shared/faults/contain.
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
-import { defaultRestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { podStartDuration } from '../../../shared/metrics/definitions/pods.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -72,8 +71,7 @@ export interface ApiStatusCacheDependencies {
   readonly resizeConditions?: { get(uid: PodUID): PodResizeConditions | undefined };
   /** Returns the pod with the resources that are in force. Absent: those of its spec. */
   readonly actuatedPod?: (pod: AllocatedPod) => Pod;
-  /** Default: upstream's default gates. */
-  readonly features?: StatusFeatures;
+  readonly features: StatusFeatures;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -139,7 +137,7 @@ export class ApiStatusCache {
     const entry = this.#entries.get(uid);
     const previousStatus = entry?.status ?? this.#reportedStatus(pod);
     const next = this.#generate(pod, status, lifecycle, entry);
-    const problem = illegalTransition(previousStatus, next, pod.spec, this.#deps.features?.restartGates ?? defaultRestartGates);
+    const problem = illegalTransition(previousStatus, next, pod.spec, this.#deps.features.restartGates);
     if (problem !== null) {
       this.#log(pod).error({ err: problem }, 'Status update on pod aborted');
       return previousStatus ?? next;

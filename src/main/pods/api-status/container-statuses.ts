@@ -8,12 +8,7 @@ import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequireme
 import { supportsRecursiveReadOnly } from '../../../shared/runtime/recursive-read-only.ts';
 import { containerCreating, podInitializing, type WaitingReasons } from '../../../shared/kubernetes/waiting-reasons.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
-import {
-  defaultRestartGates,
-  isRestartableInitContainer,
-  shouldRestartContainer,
-  type RestartGates,
-} from '../../../shared/kubernetes/restart-policy.ts';
+import { isRestartableInitContainer, shouldRestartContainer, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import type { ContainerProbeResults } from '../../probes/index.ts';
 import { toContainerStatus, volumeMountsOf, type ContainerContext } from './container-status.ts';
 import { previousLastState, previousContainerStatus } from './listed-only.ts';
@@ -31,8 +26,7 @@ export interface ContainerStatusesInput {
   readonly node: Pick<NodeInfo, 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
   /** The pod is restarting all of its containers (isRestartingAll). */
   readonly restarting: boolean;
-  /** Absent: the defaults. */
-  readonly restartGates?: RestartGates;
+  readonly restartGates: RestartGates;
   /** Gate ContainerStopSignals; absent: off. */
   readonly stopSignals?: boolean;
   /** Gate ImageVolumeWithDigest; absent: off. */
@@ -178,7 +172,7 @@ function withWaiting(
 
 /** Upstream: ShouldContainerBeRestarted. */
 function shouldContainerBeStarted(
-  { pod, restartGates = defaultRestartGates }: ContainerStatusesInput,
+  { pod, restartGates }: ContainerStatusesInput,
   container: Container,
   newest: RuntimeContainerStatus | undefined,
 ): boolean {

@@ -21,19 +21,19 @@ import type { PodResizeConditions } from '../../allocation/index.ts';
 import { isRestartingAll } from './restart-all.ts';
 import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
-import { defaultRestartGates, type RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
+import type { RestartGates } from '../../../shared/kubernetes/restart-policy.ts';
 import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 import type { WaitingReasons } from '../../../shared/kubernetes/waiting-reasons.ts';
 
 /** The feature gates that change statuses. */
 export interface StatusFeatures {
-  /** Gates ContainerRestartRules and RestartAllContainersOnContainerExits; absent: on, upstream's default. */
-  readonly restartGates?: RestartGates;
-  /** Gate PodLevelResources; absent: on. */
-  readonly podLevelResources?: boolean;
-  /** Gate InPlacePodLevelResourcesVerticalScaling: the pod's own `resources` and `allocatedResources`; absent: on. */
-  readonly podResources?: boolean;
+  /** Gates ContainerRestartRules and RestartAllContainersOnContainerExits. */
+  readonly restartGates: RestartGates;
+  /** Gate PodLevelResources. */
+  readonly podLevelResources: boolean;
+  /** Gate InPlacePodLevelResourcesVerticalScaling: the pod's own `resources` and `allocatedResources`. */
+  readonly podResources: boolean;
   /** Gate ContainerStopSignals; absent: off. */
   readonly stopSignals?: boolean;
   /** Gate ImageVolumeWithDigest; absent: off. */
@@ -76,13 +76,13 @@ export interface ApiStatusInput extends StatusFeatures {
 }
 
 export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
-  const { pod, previous, lifecycle, restartGates: gates = defaultRestartGates } = given;
+  const { pod, previous, lifecycle, restartGates: gates } = given;
   const { restartAllContainersOnContainerExits: restartAllContainers } = gates;
   const previousStatus = previous ?? pod.status;
   const status = withPreviousAddresses(pod, given.status, previousStatus);
   const input = { ...given, status };
   const restarting = restartAllContainers && isRestartingAll(pod, status, previousStatus);
-  const containers = containerStatuses({ ...input, restarting, restartGates: gates }, previousStatus);
+  const containers = containerStatuses({ ...input, restarting }, previousStatus);
   const allStatuses = [...containers.containerStatuses, ...containers.initContainerStatuses];
   const computed = computePhase(pod, allStatuses, {
     terminating: lifecycle.terminating,
@@ -119,15 +119,14 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
     qosClass: previousStatus?.qosClass ?? qosClass(pod),
-    ...((given.podResources ?? true) &&
-      podResourcesStatus(pod, (phase === 'Running' && (given.actuated ?? pod)) || null, given.podLevelResources ?? true)),
+    ...(given.podResources && podResourcesStatus(pod, (phase === 'Running' && (given.actuated ?? pod)) || null, given.podLevelResources)),
   });
 }
 
 type ContainerStatuses = Record<'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses', readonly ContainerStatus[]>;
 
 function containerStatuses(
-  input: ApiStatusInput & { readonly restarting: boolean; readonly restartGates: RestartGates },
+  input: ApiStatusInput & { readonly restarting: boolean },
   previousStatus: PodStatus | undefined,
 ): ContainerStatuses {
   const { spec } = input.pod;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Container } from '../../../../src/shared/kubernetes/api.ts';
-import { defaultRestartGates, shouldRestartContainer, type RestartGates } from '../../../../src/shared/kubernetes/restart-policy.ts';
+import { shouldRestartContainer, type RestartGates } from '../../../../src/shared/kubernetes/restart-policy.ts';
 import { aContainer, aPod } from '../../../support/pods/pods.ts';
 import { table } from '../../../support/table.ts';
+import { defaultRestartGates } from '../../../support/pods/status-features.ts';
 
 const rule = (action: string, operator: string, ...values: number[]) => ({ action, exitCodes: { operator, values } });
 const restart = rule('Restart', 'In', 42);

@@ -5,6 +5,7 @@ import { failureReasons, type RuntimeContainerStatus } from '../../../../../src/
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../../support/pods/pods.ts';
+import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 
@@ -17,6 +18,7 @@ function statusOf(fields: Partial<ApiStatusInput> = {}): PodStatus {
     node: { hostIPs: ['192.0.2.1'], runtimeName: 'containerd' },
     lifecycle: { terminating: false, ended: false },
     nowMs,
+    ...statusFeaturesWith(),
     ...fields,
   });
 }

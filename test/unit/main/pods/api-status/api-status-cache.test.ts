@@ -7,19 +7,20 @@ import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/i
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
+import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
 const uid = 'uid-web' as PodUID;
 const syncing = { state: 'syncing', started: true } as const;
 const terminated = { state: 'terminated', finished: true, deleted: true, evicted: false, restartRequested: false } as const;
 
-function aCache({ mirror, ...features }: { mirror?: Pod } & StatusFeatures = {}) {
+function aCache({ mirror, ...features }: { mirror?: Pod } & Partial<StatusFeatures> = {}) {
   const updates: StatusUpdate[] = [];
   const logs = aLogger();
   const statuses = new ApiStatusCache({
     node: () => ({ hostIPs: ['192.0.2.1'], runtimeName: 'containerd' }),
     mirrorOf: () => mirror,
     sink: { set: (update) => void updates.push(update), expedite: () => {}, forget: () => {} },
-    features,
+    features: statusFeaturesWith(features),
     clock: new FakeClock(),
     logger: logs.logger,
   });

@@ -6,6 +6,7 @@ import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts
 import type { ContainerStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
+import { defaultRestartGates } from '../../../../support/pods/status-features.ts';
 
 test('status: a container shows the resources that the runtime reports', () => {
   const container = aContainer({ resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '500m', memory: '64Mi' } } });
@@ -18,6 +19,7 @@ test('status: a container shows the resources that the runtime reports', () => {
       waiting: {},
       node: { runtimeName: 'containerd' },
       restarting: false,
+      restartGates: defaultRestartGates,
     };
     return generateContainerStatuses(input, [container], [], 'regular')[0]?.resources;
   };
@@ -33,6 +35,7 @@ test('status: a container shows its image as the runtime reports it, with the re
     waiting: {},
     node: { runtimeName: 'r' },
     restarting: false,
+    restartGates: defaultRestartGates,
   };
   assert.equal(generateContainerStatuses(input, [aContainer()], [], 'regular')[0]?.imageID, 'local.example/app@sha256:manifest');
 });
@@ -47,7 +50,14 @@ table('status: a read-only mount shows whether the runtime makes it recursive', 
     row(`status: a read-only mount (${mode}) is shown as ${want} with ${handlers.length} handlers`, () => {
       const mount = { name: 'v', mountPath: '/v', readOnly: true, ...(mode && { recursiveReadOnly: mode }) };
       const node = { runtimeName: 'r', runtimeHandlers: handlers };
-      const input = { pod: aPod(), status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }), waiting: {}, node, restarting: false };
+      const input = {
+        pod: aPod(),
+        status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }),
+        waiting: {},
+        node,
+        restarting: false,
+        restartGates: defaultRestartGates,
+      };
       const [status] = generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], [], 'regular');
       assert.deepEqual(status?.volumeMounts, [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: want }]);
     });
@@ -58,7 +68,14 @@ test('status: a container shows its mounts before it is created, and the recursi
   const mount = { name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: 'IfPossible' };
   const modes = (containers: RuntimeContainerStatus[], can: boolean, before: readonly ContainerStatus[]) => {
     const node = { runtimeName: 'r', runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: can, userNamespaces: false }] };
-    const input = { pod: aPod(), status: aRuntimePodStatus({ containers }), waiting: {}, node, restarting: false };
+    const input = {
+      pod: aPod(),
+      status: aRuntimePodStatus({ containers }),
+      waiting: {},
+      node,
+      restarting: false,
+      restartGates: defaultRestartGates,
+    };
     return generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], before, 'regular');
   };
   const waiting = modes([], false, []);
@@ -79,6 +96,7 @@ table('the stop signal is shown only with the feature gate', (row) => {
       waiting: {},
       node: { runtimeName: 'x' },
       restarting: false,
+      restartGates: defaultRestartGates,
     };
     return generateContainerStatuses({ ...input, ...(stopSignals !== undefined && { stopSignals }) }, [aContainer()], [], 'regular')[0]
       ?.stopSignal;
@@ -105,7 +123,7 @@ table('the image of an image volume is shown only with the feature gate', (row) 
       },
     });
     const status = aRuntimePodStatus({ containers: [aRuntimeContainer({ mounts })] });
-    const input = { pod, status, waiting: {}, node: { runtimeName: 'x' }, restarting: false };
+    const input = { pod, status, waiting: {}, node: { runtimeName: 'x' }, restarting: false, restartGates: defaultRestartGates };
     const features = imageVolumeRefs === undefined ? {} : { imageVolumeRefs };
     const [app] = generateContainerStatuses({ ...input, ...features }, [aContainer({ volumeMounts })], [], 'regular');
     return app?.volumeMounts?.map(({ volumeStatus }) => volumeStatus?.image?.imageRef);

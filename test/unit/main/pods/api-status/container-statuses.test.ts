@@ -7,6 +7,7 @@ import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import type { WaitingReasons } from '../../../../../src/shared/kubernetes/waiting-reasons.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
+import { defaultRestartGates } from '../../../../support/pods/status-features.ts';
 
 interface Case {
   readonly name: string;
@@ -215,7 +216,14 @@ table('status: a container', (row) => {
     row(`status: a container ${name}`, () => {
       const pod = aPod({ spec: { ...spec }, ...(deleted ? { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } } : {}) });
       const previous = before ? [{ name: container.name, image: 'i', imageID: '', ready: false, restartCount: 0, ...before }] : [];
-      const input = { pod, status: aRuntimePodStatus({ containers: instances }), waiting, node: { runtimeName: 'containerd' }, restarting };
+      const input = {
+        pod,
+        status: aRuntimePodStatus({ containers: instances }),
+        waiting,
+        node: { runtimeName: 'containerd' },
+        restarting,
+        restartGates: defaultRestartGates,
+      };
       const [status] = generateContainerStatuses(input, [container], previous, kind);
       assert.equal(summary(status!), want);
     });
@@ -230,7 +238,7 @@ table('probes decide whether a running container has started and is ready', (row
     instance: Partial<RuntimeContainerStatus> = {},
   ) => {
     const status = aRuntimePodStatus({ containers: [aRuntimeContainer(instance)] });
-    const input = { pod: aPod(), status, waiting: {}, node: { runtimeName: 'r' }, restarting: false };
+    const input = { pod: aPod(), status, waiting: {}, node: { runtimeName: 'r' }, restarting: false, restartGates: defaultRestartGates };
     const kind = container.restartPolicy === 'Always' ? 'init' : 'regular';
     const [generated] = generateContainerStatuses({ ...input, probeResults: () => results }, [aContainer(container)], [], kind);
     return `${generated?.started ? 'started' : 'not started'}, ${generated?.ready ? 'ready' : 'not ready'}`;

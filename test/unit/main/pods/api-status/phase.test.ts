@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { computePhase } from '../../../../../src/main/pods/api-status/phase.ts';
 import type { ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
-import { defaultRestartGates, type RestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
+import type { RestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
+import { defaultRestartGates } from '../../../../support/pods/status-features.ts';
 
 type State = 'running' | 'starting' | 'waiting' | 'none' | number | { readonly waitingAfter: number };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { defaultRestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
 import { illegalTransition } from '../../../../../src/main/pods/api-status/state-transitions.ts';
 import type { Container, ContainerState, PodSpec, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
+import { defaultRestartGates } from '../../../../support/pods/status-features.ts';
 
 const ended = (exitCode: number): ContainerState => ({ terminated: { exitCode } });
 const running: ContainerState = { running: {} };

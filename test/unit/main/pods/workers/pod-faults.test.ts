@@ -12,6 +12,7 @@ import { aStaticPod, FakeNode } from '../../../../support/pods/fake-node.ts';
 import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 import { aLogger } from '../../../../support/logger.ts';
+import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
 const hostile = () => aStaticPod('hostile');
 const healthy = () => aStaticPod('healthy');
@@ -118,6 +119,7 @@ test('a pod whose status cannot be generated has the fault as its reason, and te
   const published: (string | undefined)[] = [];
   const statuses = new ApiStatusCache({
     node: throwBoom,
+    features: statusFeaturesWith(),
     sink: {
       set: ({ status }) => void published.push(`${status.phase} ${status.reason} ${status.message}`),
       expedite: () => {},
@@ -139,7 +141,7 @@ test('a pod whose status cannot be generated has the fault as its reason, and te
 
 test('a fault changes only the reason of a known status, and nothing of a final status', () => {
   const { logger } = aLogger();
-  const statuses = new ApiStatusCache({ node: throwBoom, clock: new FakeNode().clock, logger });
+  const statuses = new ApiStatusCache({ node: throwBoom, features: statusFeaturesWith(), clock: new FakeNode().clock, logger });
   const running = aPod({ status: { phase: 'Running', podIP: '10.0.0.7' } });
   const { phase, podIP, reason } = statuses.regenerate(running, null, { state: 'syncing', started: true });
   assert.deepEqual([phase, podIP, reason], ['Running', '10.0.0.7', 'FailedSync']);
@@ -169,6 +171,7 @@ test('a status manager that throws does not prevent a status', () => {
   const node = new FakeNode();
   const statuses = new ApiStatusCache({
     node: () => ({ hostIPs: [], runtimeName: '' }),
+    features: statusFeaturesWith(),
     sink: { set: throwBoom, expedite: () => {}, forget: () => {} },
     clock: node.clock,
     logger,

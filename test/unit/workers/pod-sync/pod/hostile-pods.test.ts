@@ -8,7 +8,6 @@ import { isRestartableInitContainer } from '../../../../../src/shared/kubernetes
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { computePodActions } from '../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
-import { defaultRestartGates } from '../../../../../src/shared/kubernetes/restart-policy.ts';
 import { decodeManifest } from '../../../../../src/workers/pod-sync/manifest/decode-manifest.ts';
 import { makeContainerConfig } from '../../../../../src/workers/pod-sync/pod/runtime-config/container-config.ts';
 import { computePodDNS } from '../../../../../src/workers/pod-sync/pod/runtime-config/pod-dns.ts';
@@ -26,6 +25,7 @@ import {
   someHostInfo,
   someSettings,
 } from '../../../../support/pods/runtime-config-inputs.ts';
+import { defaultRestartGates } from '../../../../support/pods/status-features.ts';
 
 const podsPerSeed = 3000;
 const noObjects = { secrets: new Map(), configMaps: new Map(), services: { outcome: 'value', value: { kind: 'Services', services: [] } } };

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SandboxID } from '../../../../../../src/shared/kubernetes/ids.ts';
 import { computePodActions } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
-import { defaultRestartGates } from '../../../../../../src/shared/kubernetes/restart-policy.ts';
 import { aContainer, aContainerStatus, aPod, aRuntimeStatus, aSandbox, exited } from '../../../../../support/pods/pod-sync-samples.ts';
 import { probes, testRows } from './rows.ts';
+import { defaultRestartGates } from '../../../../../support/pods/status-features.ts';
 
 const three = [aContainer('a'), aContainer('b'), aContainer('c')];
 const running = ['a', 'b', 'c'].map((name) => aContainerStatus(name));

@@ -4,13 +4,13 @@ import type { ProbeVerdict } from '../../../../../../src/shared/contracts/pod-sy
 import type { RuntimePodStatus } from '../../../../../../src/shared/contracts/runtime-status.ts';
 import type { Pod } from '../../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../../src/shared/kubernetes/ids.ts';
-import { defaultRestartGates } from '../../../../../../src/shared/kubernetes/restart-policy.ts';
 import {
   computePodActions,
   type PodActions,
   type PodActionsInput,
 } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
 import { table } from '../../../../../support/table.ts';
+import { defaultRestartGates } from '../../../../../support/pods/status-features.ts';
 
 export interface Row {
   readonly name: string;
