@@ -1,6 +1,7 @@
 /** Computes from a task's result when the pod is synced again. Pure. Upstream: completeWork in pkg/kubelet/pod_workers.go. */
 import type { ContainerBackoff, PodSyncResult } from '../../../shared/contracts/pod-sync/result.ts';
 import type { PodSyncTask } from '../../../shared/contracts/pod-sync/task.ts';
+import { isBackOffReason } from '../../../shared/kubernetes/waiting-reasons.ts';
 
 export interface RequeuePolicy {
   /** syncFrequency: the interval of resyncs without an error. */
@@ -13,9 +14,6 @@ export interface RequeuePolicy {
 const jitterFactor = 0.5;
 /** Upstream's backOffOnTransientErrorPeriod: the network will most likely be ready soon. */
 const transientBackOffMs = 1000;
-
-/** Reasons of failures that only wait for the time in the result. */
-const backOffReasons = new Set(['CrashLoopBackOff', 'ImagePullBackOff']);
 
 /**
  * Returns the delay in ms until the next sync. The time of the task's result (`retryAtMs`, the end of a container's back-off) is exact; all other
@@ -42,7 +40,7 @@ export function requeueDelayMs(
       const { reason, retryAfterMs = Infinity } = result.failure;
       const retryMs = Math.min(retryAtDelayMs, retryAfterMs);
       if (reason === 'NetworkNotReady') return Math.min(jittered(transientBackOffMs), retryMs);
-      if (kind === 'sync' && backOffReasons.has(reason) && retryMs < Infinity) return Math.min(resyncMs, retryMs);
+      if (kind === 'sync' && isBackOffReason(reason) && retryMs < Infinity) return Math.min(resyncMs, retryMs);
       return Math.min(jittered(policy.backOffMs), retryMs);
     }
     default:
@@ -52,7 +50,7 @@ export function requeueDelayMs(
 
 /** Whether the result is a failure whose cause may be gone before the end of its back-off. */
 export function canRetryEarly(result: PodSyncResult): boolean {
-  return result.outcome === 'failed' && !backOffReasons.has(result.failure.reason);
+  return result.outcome === 'failed' && !isBackOffReason(result.failure.reason);
 }
 
 /**
