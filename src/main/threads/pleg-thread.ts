@@ -43,8 +43,8 @@ export class PlegThread {
   relist(): Promise<void> {
     return this.thread.call((api) => api.relist(), { deadlineMs: this.#deadlineMs, retry: true });
   }
-  runtimeStatus(): Promise<RuntimeInfo> {
-    return this.thread.call((api) => api.runtimeStatus(), { deadlineMs: this.#deadlineMs, retry: true });
+  runtimeInfo(): Promise<RuntimeInfo> {
+    return this.thread.call((api) => api.runtimeInfo(), { deadlineMs: this.#deadlineMs, retry: true });
   }
   close(): Promise<void> {
     return this.thread.close();

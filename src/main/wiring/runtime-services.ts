@@ -61,7 +61,7 @@ export function startRuntimeServices({
   });
   probeManager.connect(probes);
   shutdown.register('probes', () => probes.close());
-  const runtimeState = new RuntimeState({ fetchInfo: () => pleg.runtimeStatus(), clock, logger: log('runtime-state') });
+  const runtimeState = new RuntimeState({ fetchInfo: () => pleg.runtimeInfo(), clock, logger: log('runtime-state') });
   return { runtimeState, images, probes };
 }
 
@@ -70,9 +70,9 @@ export function startRuntimeServices({
  * threads need for their first task. Rejects with the signal's reason.
  */
 export async function untilRuntimeAnswers({ runtimeState }: RuntimeServices, { threads, signal, options }: KubeletContext): Promise<void> {
-  const facts = await untilAborted(runtimeState.untilFirstStatus(signal), signal);
+  const info = await untilAborted(runtimeState.untilFirstStatus(signal), signal);
   void runtimeState.watch(signal);
-  setRuntimeCgroupDriver(threads.state.runtimeCgroupDriver, facts.cgroupDriver);
-  if (facts.cgroupDriver !== null) options.live.setDetected({ cgroupDriver: facts.cgroupDriver });
+  setRuntimeCgroupDriver(threads.state.runtimeCgroupDriver, info.cgroupDriver);
+  if (info.cgroupDriver !== null) options.live.setDetected({ cgroupDriver: info.cgroupDriver });
   threads.pool.prepare();
 }

@@ -122,7 +122,7 @@ const command = (to: Party): Route<'command'> => ({ kind: 'command', from: 'main
 export const messages = {
   'pleg.inspectPod': request('main', 'pleg'),
   'pleg.relist': request('main', 'pleg'),
-  'pleg.runtimeStatus': request('main', 'pleg'),
+  'pleg.runtimeInfo': request('main', 'pleg'),
   'pleg.close': request('main', 'pleg'),
   'pleg.events': notification('pleg'),
 

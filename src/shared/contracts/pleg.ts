@@ -31,7 +31,7 @@ export interface PlegApi {
   /** Relists immediately. Resolves when the notification is posted. */
   relist(): Promise<void>;
   /** Reads the runtime's version, conditions and cgroup driver. Rejects with the runtime's error; main retries. */
-  runtimeStatus(): Promise<RuntimeInfo>;
+  runtimeInfo(): Promise<RuntimeInfo>;
   close(): Promise<void>;
 }
 

@@ -37,7 +37,7 @@ const pleg = new Pleg({
 const api: PlegApi = {
   inspectPod: (podUID, created) => pleg.inspectPod(podUID, created),
   relist: () => pleg.relist(),
-  runtimeStatus: () => pleg.runtimeStatus(),
+  runtimeInfo: () => pleg.runtimeInfo(),
   close: async () => {
     await pleg.close();
     heartbeat.stop();

@@ -33,7 +33,7 @@ export interface PlegRuntime {
   sandboxInfo(id: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Ends with the signal, or when the runtime ends the stream. */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
-  facts(signal: AbortSignal): Promise<RuntimeInfo>;
+  runtimeInfo(signal: AbortSignal): Promise<RuntimeInfo>;
   close(): void;
 }
 
@@ -128,7 +128,7 @@ export class CriPlegRuntime implements PlegRuntime {
     for await (const bytes of this.#cri.runtime.streamRaw('getContainerEvents', {}, { signal })) yield decodeEvent(bytes);
   }
 
-  async facts(signal: AbortSignal): Promise<RuntimeInfo> {
+  async runtimeInfo(signal: AbortSignal): Promise<RuntimeInfo> {
     const limits = { deadlineMs: this.#requestTimeoutMs, signal };
     const { runtime } = this.#cri;
     const [version, { status, runtimeHandlers, features: runtimeFeatures }] = await Promise.all([

@@ -100,8 +100,8 @@ export class Pleg implements PlegApi {
     return this.#relister.relist();
   }
 
-  runtimeStatus(): Promise<RuntimeInfo> {
-    return this.#runtime.facts(this.#stop.signal);
+  runtimeInfo(): Promise<RuntimeInfo> {
+    return this.#runtime.runtimeInfo(this.#stop.signal);
   }
 
   async close(): Promise<void> {

@@ -139,15 +139,15 @@ test('the current state is received before the answer of an inspection', async (
   assert.deepEqual([seen?.name, seen?.containers[0]?.state, seen?.sandboxes[0]?.state], ['seeded-0', 'running', 'ready']);
   await node.control.removeSandbox(pod!.sandboxID);
   assert.equal(await node.inspect(pleg, pod!.podUID), undefined);
-  const facts = await pleg.runtimeStatus();
-  assert.deepEqual([facts.runtimeName, facts.cgroupDriver], ['simulated', 'cgroupfs']);
-  assert.deepEqual(facts.conditions.map(({ type, status }) => `${type} ${status}`).sort(), ['NetworkReady true', 'RuntimeReady true']);
+  const info = await pleg.runtimeInfo();
+  assert.deepEqual([info.runtimeName, info.cgroupDriver], ['simulated', 'cgroupfs']);
+  assert.deepEqual(info.conditions.map(({ type, status }) => `${type} ${status}`).sort(), ['NetworkReady true', 'RuntimeReady true']);
 });
 
 test('a runtime without RuntimeConfig is asked for it once', async (t) => {
   const node = await aPlegThread(t, { cgroupDriver: 'unimplemented' });
   const pleg = node.start();
-  for (let times = 0; times < 3; times += 1) assert.equal((await pleg.runtimeStatus()).cgroupDriver, null);
+  for (let times = 0; times < 3; times += 1) assert.equal((await pleg.runtimeInfo()).cgroupDriver, null);
   const { RuntimeConfig, Status } = await node.control.counters();
   assert.deepEqual([RuntimeConfig?.count, Status?.count], [1, 3]);
 });

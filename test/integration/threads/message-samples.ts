@@ -218,7 +218,7 @@ export const samples: Samples = {
     },
   ],
   'pleg.relist': emptyCall,
-  'pleg.runtimeStatus': [
+  'pleg.runtimeInfo': [
     {
       request: [],
       reply: {

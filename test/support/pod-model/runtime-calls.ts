@@ -180,7 +180,7 @@ export class RuntimeCalls {
       sandboxInfo: async () => ({}),
       containerStatus: (id, signal) => call('ContainerStatus', () => toContainerStatus(runtime.containers.get(id)), 10_000, signal),
       events,
-      facts: async () => ({
+      runtimeInfo: async () => ({
         runtimeName: 'model',
         runtimeVersion: '1',
         runtimeApiVersion: 'v1',

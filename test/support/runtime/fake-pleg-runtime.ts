@@ -118,8 +118,8 @@ export class FakePlegRuntime implements PlegRuntime {
     this.#stream.resolve(event && cri.ContainerEventResponse.fromPartial(event));
   }
 
-  async facts(signal: AbortSignal): Promise<RuntimeInfo> {
-    await this.#call('facts', '', signal);
+  async runtimeInfo(signal: AbortSignal): Promise<RuntimeInfo> {
+    await this.#call('runtimeInfo', '', signal);
     return { runtimeName: 'fake', runtimeVersion: '1', runtimeApiVersion: 'v1', conditions: [], handlers: [], cgroupDriver: null };
   }
 
