@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Volume, VolumeMount } from '../../../../../../src/shared/kubernetes/api.ts';
 import { validatePath } from '../../../../../../src/workers/pod-sync/pod/volumes/atomic-writer.ts';
-import { findPlugin } from '../../../../../../src/workers/pod-sync/pod/volumes/plugins/index.ts';
+import { findPlugin } from '../../../../../../src/workers/pod-sync/pod/volumes/plugins/volume-plugins.ts';
 import { toMountPropagation, resolveSubPath } from '../../../../../../src/workers/pod-sync/pod/volumes/mount-options.ts';
 import { nestedMountpoints } from '../../../../../../src/workers/pod-sync/pod/volumes/nested-mountpoints.ts';
 import { volumeKind, volumesToMount } from '../../../../../../src/shared/kubernetes/volume-kind.ts';
