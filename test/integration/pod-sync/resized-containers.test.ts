@@ -89,9 +89,10 @@ test('what the runtime has accepted is taken back when the kernel refuses', asyn
   const { harness, from } = await aRunningPod();
   using _ = harness;
   harness.cgroupValues = { memory: value(64, 128), quota: value(1, 1), shares: value(1, 1) };
-  harness.failures.set('set memory of the cgroup', new Error('EBUSY'));
+  harness.memoryUsage = 70;
+  harness.failures.set('set memory of the cgroup', new Error('cannot write 60 to memory.limit_in_bytes', { cause: new Error('EBUSY') }));
   const { result } = await harness.syncToEnd(podOf(both('100m', '128Mi')));
-  assert.equal(result.resizeError, 'EBUSY');
+  assert.equal(result.resizeError, 'cannot write 60 to memory.limit_in_bytes: EBUSY, the pod uses 70 bytes');
   assert.deepEqual(callsOf(harness, from), ['updatePodSandboxResources', 'updatePodSandboxResources']);
   const [after, before] = harness.runtime.sandboxUpdates.map(({ memoryLimitInBytes }) => Number(memoryLimitInBytes) / 1024 / 1024);
   assert.deepEqual([after, before], [128, 64]);

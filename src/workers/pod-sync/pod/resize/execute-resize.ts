@@ -123,9 +123,15 @@ class ResizeExecution {
           logger.error({ err: messageOf(failed), part }, 'could not restore the resources of a pod in the runtime');
         });
       }
-      throw err;
+      throw new Error(`${messageOf(err)}${part === 'memory' ? await this.#usageNow() : ''}`, { cause: err });
     }
     this.#sandbox = after;
+  }
+
+  /** The kernel refuses a limit below what is used (EBUSY with cgroup v1): the message has both. */
+  async #usageNow(): Promise<string> {
+    const usedBytes = await this.#context.cgroups.podMemoryUsage(this.#pod).catch(() => undefined);
+    return usedBytes === undefined ? '' : `, the pod uses ${usedBytes} bytes`;
   }
 
   /** Returns whether the runtime takes the resources. One that has not taken them is not asked again in this sync. */

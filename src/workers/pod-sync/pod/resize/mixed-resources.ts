@@ -4,13 +4,14 @@ import type { LinuxContainerResources } from '../../../../shared/cri/generated/c
 import type { Container, Pod, ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
 import type { ResizedResource } from '../compute-pod-actions/index.ts';
 
-/** Resources that can't be resized are those of `before`. */
+/** Resources that can't be resized are those of `after`: a Go kubelet's record of what is in force may not have them. */
 export function mixedRequirements(
   before: ResourceRequirements,
   after: ResourceRequirements,
   inForce: ReadonlySet<ResizedResource>,
 ): ResourceRequirements {
-  return { ...before, ...mixedList('requests', before, after, inForce), ...mixedList('limits', before, after, inForce) };
+  const { claims } = after;
+  return { ...(claims && { claims }), ...mixedList('requests', before, after, inForce), ...mixedList('limits', before, after, inForce) };
 }
 
 function mixedList(
@@ -21,7 +22,7 @@ function mixedList(
 ): ResourceRequirements {
   const of = (list: Readonly<Record<string, string>>, isWanted: (name: string) => boolean) =>
     Object.entries(list).filter(([name]) => isWanted(name));
-  const isAfter = (name: string) => inForce.has(name as ResizedResource);
+  const isAfter = (name: string) => inForce.has(name as ResizedResource) || (name !== 'cpu' && name !== 'memory');
   const list = Object.fromEntries([...of(before, (name) => !isAfter(name)), ...of(after, isAfter)]);
   return Object.keys(list).length === 0 ? {} : { [kind]: list };
 }
