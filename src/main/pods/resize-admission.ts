@@ -17,7 +17,9 @@ export interface ResizeAdmissionDependencies extends PreemptionDependencies {
 
 export class ResizeAdmission {
   readonly #deps: ResizeAdmissionDependencies;
-  /** By the critical pod whose resize they make room for. */
+  /** What a critical pod waits for while others end for it. They use what they have until then. */
+  readonly #waiting = new Map<PodUID, { readonly message: string }>();
+  /** Those that were ended for a critical pod do not count when it is decided again, even when they did not end in time: it does not wait for a pod that hangs. */
   readonly #preempted = new Map<PodUID, ReadonlySet<PodUID>>();
 
   constructor(dependencies: ResizeAdmissionDependencies) {
@@ -28,15 +30,29 @@ export class ResizeAdmission {
   refusal(pod: Pod, onFreed: () => void): { readonly message: string } | null {
     const { activePods, resizeFit, logger } = this.#deps;
     const uid = podUID(pod);
+    const waiting = this.#waiting.get(uid);
+    if (waiting) return waiting;
     const preempted = this.#preempted.get(uid) ?? new Set<PodUID>();
     const others = activePods.list(true).filter((other) => podUID(other) !== uid && !preempted.has(podUID(other)));
     const result = resizeFit(pod, others);
     if (!result || 'rejection' in result) return result && { message: result.rejection.message };
     const { victims, resources } = result.preemption;
-    this.#preempted.set(uid, new Set([...preempted, ...victims.map(podUID)]));
+    const wait = { message: `Waiting for the end of ${victims.length} less important pods, which use ${resources.join(', ')}` };
+    this.#waiting.set(uid, wait);
     void preemptPods(this.#deps, pod, result.preemption)
       .catch((err: unknown) => reportFault({ handler: 'resize', logger, fields: { podUID: uid } }, err))
-      .finally(() => (this.#preempted.delete(uid), onFreed()));
-    return { message: `Waiting for the end of ${victims.length} less important pods, which use ${resources.join(', ')}` };
+      .finally(() => this.#decideAgain(uid, new Set([...preempted, ...victims.map(podUID)]), onFreed));
+    return wait;
+  }
+
+  /** `onFreed` asks for the refusal at once. */
+  #decideAgain(uid: PodUID, preempted: ReadonlySet<PodUID>, onFreed: () => void): void {
+    this.#waiting.delete(uid);
+    this.#preempted.set(uid, preempted);
+    try {
+      onFreed();
+    } finally {
+      if (!this.#waiting.has(uid)) this.#preempted.delete(uid);
+    }
   }
 }
