@@ -116,7 +116,11 @@ export class PodHandlers {
       const runtime = this.#deps.runtimeStatus(uid);
       // A pod that runs was admitted, even if the record of that is lost. Nothing shows what was allocated to a sandbox without containers.
       const isAdmitted = allocationManager.isAdmitted(uid) || (isPodRunning(runtime) && runtime!.containers.length > 0);
-      if (!isAdmitted && !this.#admitter.admit(allocationManager.podToAdmit(pod, runtime), attempt)) return;
+      if (!isAdmitted && !this.#admitter.admit(allocationManager.podToAdmit(pod, runtime), attempt)) {
+        // A pod that is rejected has counted while it was pending.
+        if (!this.#admitter.isPending(uid)) this.#deps.resizes.retry('pods_removed');
+        return;
+      }
       allocationManager.setAllocatedResources(pod, runtime);
       this.#deps.onAdmitted?.(pod);
     }

@@ -11,6 +11,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { RecordedEvent } from '../../shared/contracts/event.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 import { reportFault } from '../../shared/faults/contain.ts';
 import {
   isPod,
@@ -142,14 +143,22 @@ function withChanges(snapshot: readonly Pod[], changes: SourceChanges): readonly
  */
 export class SourcesReady {
   readonly #handled = new Set<PodSource>();
+  readonly #listeners = new Listeners();
   readonly sources: readonly PodSource[];
 
   constructor(sources: readonly PodSource[]) {
     this.sources = sources;
   }
 
+  /** Calls the listener when the last source has reported. */
+  onReady(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
   addSource(source: PodSource): void {
+    const wasReady = this.allReady();
     this.#handled.add(source);
+    if (!wasReady && this.allReady()) this.#listeners.notify();
   }
 
   allReady(): boolean {

@@ -2,7 +2,7 @@
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
-import type { MachineWatch, NodeInfoSource, RuntimeState } from '../node/index.ts';
+import type { NodeInfoSource, RuntimeState } from '../node/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
 import type { ActivePods } from '../pods/active-pods.ts';
 import { resizeFit, type AdmissionNode } from '../pods/admission/index.ts';
@@ -44,7 +44,7 @@ export interface PodWorkersStart
     readonly runtimeState: Pick<RuntimeState, 'checkSoon' | 'onRecovered'>;
   };
   readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
-  readonly nodeServices: { readonly machine: Pick<MachineWatch, 'onChanged'>; readonly node: () => AdmissionNode | null };
+  readonly nodeServices: ResizesOptions['nodeServices'] & { readonly node: () => AdmissionNode | null };
   readonly exclusiveAllocations: ExclusiveAllocations;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
@@ -121,7 +121,6 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
     logger: log('pod-updates'),
   });
   const resizes = startResizes({ ...start, workers, admission, workQueue });
-  nodeServices.machine.onChanged(() => resizes.retry('periodic_retry'));
   pool.setHandlers(
     createTaskHandlers({
       clock,

@@ -3,7 +3,7 @@ import { type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ResizeManager } from '../allocation/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { EventSink } from '../events/index.ts';
-import type { CgroupSettings } from '../node/index.ts';
+import type { CgroupSettings, MachineWatch, NodeStore } from '../node/index.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
 import type { ResizeAdmission } from '../pods/resize-admission.ts';
 import type { SourcesReady } from '../sources/index.ts';
@@ -16,6 +16,11 @@ import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
 export interface ResizesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'shutdown' | 'podLifecycle'>, Allocation {
   readonly threads: { readonly host: Pick<CgroupSettings, 'cgroupVersion'> };
+  readonly nodeServices: {
+    readonly machine: Pick<MachineWatch, 'onChanged'>;
+    /** Null when standalone. */
+    readonly clusterNode: { readonly store: Pick<NodeStore, 'get' | 'onChange'> } | null;
+  };
   readonly podManager: PodManager;
   readonly podStates: PodStates;
   readonly workers: Pick<PodWorkers, 'update' | 'refreshStatuses'>;
@@ -64,8 +69,26 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     name: 'resizes',
     observed: (pod, status) => resizes.observe(pod, status),
     resizeFailed: (pod, message) => resizes.onError(pod, message),
-    terminated: () => resizes.retry('pod_terminated'),
+    containersEnded: () => resizes.retry('pod_terminated'),
+    terminated: (uid) => {
+      resizes.forget(uid);
+      resizes.retry('pod_terminated');
+    },
     forgotten: (uid) => resizes.forget(uid),
   });
+  sourcesReady.onReady(() => resizes.retry('pods_added'));
+  retryWhenNodeChanges(start.nodeServices, resizes);
   return resizes;
+}
+
+/** In a cluster the API server's Node decides what fits: it has a change of this machine, or of its reservations, a moment later. */
+function retryWhenNodeChanges({ machine, clusterNode }: ResizesOptions['nodeServices'], resizes: ResizeManager): void {
+  machine.onChanged(() => resizes.retry('periodic_retry'));
+  const allocatable = () => JSON.stringify(clusterNode?.store.get()?.status?.allocatable);
+  let known = allocatable();
+  clusterNode?.store.onChange(() => {
+    const before = known;
+    known = allocatable();
+    if (known !== before) resizes.retry('periodic_retry');
+  });
 }

@@ -146,6 +146,7 @@ export class FakeNode {
     observers: {
       observed: () => {},
       resizeFailed: () => {},
+      containersEnded: () => {},
       terminated: (uid) => this.volumes.removeDesired(uid),
       finished: (uid) => {
         this.volumes.removePod(uid);

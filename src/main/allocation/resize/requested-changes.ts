@@ -1,11 +1,19 @@
 /** What an update of a pod asks to resize, for a metric. Pure. Upstream: recordContainerResizeOperations in pkg/kubelet/kubelet.go. */
 import type { Container, Pod } from '../../../shared/kubernetes/api.ts';
 import { compareQuantities, isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
+import { toAllocation, withAllocation } from '../pod-allocation.ts';
 
 export interface RequestedChange {
   readonly resource: 'memory' | 'cpu';
   readonly requirement: 'requests' | 'limits';
   readonly operation: 'add' | 'remove' | 'increase' | 'decrease';
+}
+
+const allResources = { podLevel: true, initContainers: true, memoryBackedVolumes: true };
+
+/** Whether both versions of the pod ask for the same amounts of what can be resized. */
+export function isSameRequest(before: Pod, after: Pod): boolean {
+  return withAllocation(after, toAllocation(before, allResources), allResources) === after;
 }
 
 export function requestedChanges(before: Pod, after: Pod): RequestedChange[] {

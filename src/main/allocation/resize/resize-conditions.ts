@@ -73,16 +73,16 @@ export class ResizeConditions {
     this.#set(pod, { inProgress: { sinceMs: this.#clock.now(), ...(observedGeneration !== undefined && { observedGeneration }) } });
   }
 
-  /** Returns the generation of the resize when its error is another one than before: then an event is due. */
+  /** Returns the generation of the resize when it had no error before: then an event is due. The message of an error, such as a usage, changes with each attempt. */
   setError(pod: Pod, message: string): { readonly generation: number | undefined } | null {
     const before = this.#pods.get(podUID(pod))?.inProgress;
     const generation = before?.observedGeneration ?? pod.metadata.generation;
-    if (before?.reason === 'Error' && before.message === message) return null;
-    const sinceMs = before?.reason === 'Error' ? before.sinceMs : this.#clock.now();
+    const isNew = before?.reason !== 'Error';
+    const sinceMs = isNew ? this.#clock.now() : before.sinceMs;
     this.#set(pod, {
       inProgress: { reason: 'Error', message, sinceMs, ...(generation !== undefined && { observedGeneration: generation }) },
     });
-    return { generation };
+    return isNew ? { generation } : null;
   }
 
   /** Returns the generation of the resize that has ended; null when none was in progress. */

@@ -17,10 +17,10 @@ import type { AllocatedPod } from '../allocated-pod.ts';
 import type { AllocationManager } from '../allocation-manager.ts';
 import { infeasibleBecause, type ResizeSettings } from './feasibility.ts';
 import { resizeMessage } from './messages.ts';
-import { inOrder } from './order.ts';
+import { increasesRequests, inOrder } from './order.ts';
 import { isResizeInProgress } from './progress.ts';
 import { reconstructActuated } from './reconstruct.ts';
-import { requestedChanges } from './requested-changes.ts';
+import { isSameRequest, requestedChanges } from './requested-changes.ts';
 import type { ResizeConditions, Resolution } from './resize-conditions.ts';
 import { ResizeTimeline, type ResizePhases } from './resize-timeline.ts';
 
@@ -33,6 +33,13 @@ const periodMs = 3 * 60_000;
 const soonMs = 10_000;
 /** After an error. Upstream: its back-off of 10 s. */
 const errorBackoff = { initialMs: 1000, maxMs: 10_000 };
+
+/** The last sync could not bring the resize into force. */
+interface ResizeFailure {
+  readonly delayMs: number;
+  /** A sync that tries again has begun. */
+  isRetried: boolean;
+}
 
 export interface ResizeManagerDependencies {
   readonly settings: ResizeSettings;
@@ -66,8 +73,7 @@ export class ResizeManager {
   readonly #pending = new Set<PodUID>();
   /** Their allocation becomes durable. */
   readonly #allocating = new Set<PodUID>();
-  /** The delay after the last error, in ms. */
-  readonly #errorBackoffs = new Map<PodUID, number>();
+  readonly #errors = new Map<PodUID, ResizeFailure>();
   #cancelRetry: (() => void) | null = null;
 
   constructor(dependencies: ResizeManagerDependencies) {
@@ -78,6 +84,8 @@ export class ResizeManager {
   /** A source has a pod that runs already, in a new version. Returns whether it is being allocated: `onAllocated` follows, whatever comes of it. */
   onUpdated(before: Pod | undefined, pod: Pod): boolean {
     for (const change of before ? requestedChanges(before, pod) : []) requestedResizes.inc({ ...change });
+    // What was infeasible stays so until something else is asked for.
+    if (before && this.#isInfeasible(pod) && isSameRequest(before, pod)) return false;
     this.#consider(pod, 'pod_updated');
     return this.#allocating.has(podUID(pod));
   }
@@ -87,11 +95,12 @@ export class ResizeManager {
     const { conditions, allocationManager, runtimeStatus, settings } = this.#deps;
     const uid = podUID(pod);
     conditions.adopt(pod);
-    if (allocationManager.takeUnrecorded(uid)) {
-      const allocated = allocationManager.updatePodFromAllocation(pod);
+    const allocated = allocationManager.updatePodFromAllocation(pod);
+    if (allocationManager.takeUnrecorded(uid))
       allocationManager.setActuated(uid, reconstructActuated(pod, allocated, runtimeStatus(uid), settings.podLevel));
-    }
-    this.#consider(pod, 'pods_added');
+    // The kubelet before this one may have ended between the allocation and its report.
+    const isAccepted = isResizeInProgress(allocated, runtimeStatus(uid), allocationManager.actuated(uid), settings.podLevel);
+    this.#consider(pod, 'pods_added', isAccepted ? 'accepted' : 'reverted');
   }
 
   /** Something may have been freed. */
@@ -115,9 +124,20 @@ export class ResizeManager {
   observe(pod: AllocatedPod, status: RuntimePodStatus | null): void {
     const { allocationManager, conditions, settings } = this.#deps;
     const uid = podUID(pod);
-    if (!conditions.get(uid)?.inProgress) return;
-    if (isResizeInProgress(pod, status, allocationManager.actuated(uid), settings.podLevel)) return;
-    this.#errorBackoffs.delete(uid);
+    const failure = this.#errors.get(uid);
+    // The sync that begins now tries again. Until it has ended, the error holds, also while no container runs.
+    if (failure && !failure.isRetried) {
+      failure.isRetried = true;
+      return;
+    }
+    const isReported = conditions.get(uid)?.inProgress !== undefined;
+    if (isResizeInProgress(pod, status, allocationManager.actuated(uid), settings.podLevel)) {
+      // Of a kubelet that ended before it could report it.
+      if (!isReported) conditions.start(pod);
+      return;
+    }
+    if (!isReported) return;
+    this.#errors.delete(uid);
     if (!this.#pending.has(uid)) this.#timeline.end(uid);
     const ended = conditions.clearInProgress(pod);
     if (ended) this.#record(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', pod, ended.generation));
@@ -141,14 +161,15 @@ export class ResizeManager {
     const uid = podUID(pod);
     const changed = this.#deps.conditions.setError(pod, error);
     if (changed) this.#record(pod, 'Warning', 'ResizeError', resizeMessage('error', pod, changed.generation, error));
-    const delayMs = nextBackoffMs(this.#errorBackoffs.get(uid), errorBackoff);
-    this.#errorBackoffs.set(uid, delayMs);
+    const delayMs = nextBackoffMs(this.#errors.get(uid)?.delayMs, errorBackoff);
+    this.#errors.set(uid, { delayMs, isRetried: false });
     this.#deps.syncAfter(uid, delayMs);
   }
 
+  /** The pod has ended, or nothing of it is left: it has no resize any more. Idempotent. */
   forget(uid: PodUID): void {
     this.#pending.delete(uid);
-    this.#errorBackoffs.delete(uid);
+    this.#errors.delete(uid);
     this.#timeline.forget(uid);
     this.#deps.conditions.forget(uid);
   }
@@ -157,11 +178,16 @@ export class ResizeManager {
     this.#stopRetrying();
   }
 
-  #consider(pod: Pod, trigger: RetryTrigger): void {
+  #isInfeasible(pod: Pod): boolean {
+    return this.#deps.conditions.get(podUID(pod))?.pending?.reason === 'Infeasible';
+  }
+
+  /** @param ifAllocated how a deferred resize has ended when what the pod asks for is allocated */
+  #consider(pod: Pod, trigger: RetryTrigger, ifAllocated: Resolution = 'reverted'): void {
     const { allocationManager, conditions } = this.#deps;
     const uid = podUID(pod);
     if (!allocationManager.isAdmitted(uid)) return;
-    if (allocationManager.updatePodFromAllocation(pod) === pod) return this.#settle(pod, 'reverted');
+    if (allocationManager.updatePodFromAllocation(pod) === pod) return this.#settle(pod, ifAllocated);
     this.#pending.add(uid);
     this.#timeline.begin(uid);
     // After a restart it is not tried before all sources have reported.
@@ -178,7 +204,9 @@ export class ResizeManager {
       this.#pending.delete(podUID(pod));
       return this.#refuse(pod, 'Infeasible', infeasible.message);
     }
-    const refused = refusal(pod, () => this.retry('pods_removed'));
+    // Less always fits, also on a node that has become too small for its pods.
+    const isMore = increasesRequests(pod, allocated, this.#deps.podLevelResources);
+    const refused = isMore ? refusal(pod, () => this.retry('pods_removed')) : null;
     if (refused) return this.#refuse(pod, 'Deferred', refused.message);
     void this.#allocate(pod, trigger);
   }
@@ -214,7 +242,7 @@ export class ResizeManager {
   #onDurable(pod: Pod): void {
     const { conditions, wanted } = this.#deps;
     const uid = podUID(pod);
-    this.#errorBackoffs.delete(uid);
+    this.#errors.delete(uid);
     this.#timeline.goOn(uid);
     conditions.clearPending(pod, 'accepted');
     conditions.start(pod);

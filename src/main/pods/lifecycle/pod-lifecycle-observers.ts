@@ -18,7 +18,9 @@ export interface PodLifecycleObserver {
   observed?(pod: AllocatedPod, status: RuntimePodStatus | null): void;
   /** A sync could not bring the pod's resources into force. An exception fails the sync. */
   resizeFailed?(pod: AllocatedPod, message: string): void;
-  /** No container of the pod runs any more: what it requested is free. */
+  /** The pod ends, and no container of it runs any more: what it requested is free. */
+  containersEnded?(uid: PodUID): void;
+  /** The pod has ended, and its sandboxes too. `containersEnded` may not have been called. */
   terminated?(uid: PodUID): void;
   /** Nothing of the pod is left on this node. */
   finished?(uid: PodUID): void;
@@ -28,7 +30,7 @@ export interface PodLifecycleObserver {
   keepOnly?(known: ReadonlySet<PodUID>): void;
 }
 
-type Stage = 'terminated' | 'finished' | 'forgotten' | 'keepOnly';
+type Stage = 'containersEnded' | 'terminated' | 'finished' | 'forgotten' | 'keepOnly';
 
 export class PodLifecycleObservers {
   readonly #observers: PodLifecycleObserver[] = [];
@@ -53,6 +55,10 @@ export class PodLifecycleObservers {
 
   resizeFailed(pod: AllocatedPod, message: string): void {
     for (const observer of this.#observers) observer.resizeFailed?.(pod, message);
+  }
+
+  containersEnded(uid: PodUID): void {
+    this.#notify('containersEnded', uid, (observer) => observer.containersEnded?.(uid));
   }
 
   terminated(uid: PodUID): void {

@@ -40,7 +40,7 @@ export interface PodWorkerDependencies {
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'restore'>;
   readonly allocation: Pick<AllocationManager, 'actuated'>;
-  readonly observers: Pick<PodLifecycleObservers, 'observed' | 'resizeFailed'>;
+  readonly observers: Pick<PodLifecycleObservers, 'containersEnded' | 'observed' | 'resizeFailed'>;
   readonly timelines?: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;

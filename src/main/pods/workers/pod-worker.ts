@@ -113,6 +113,7 @@ export class PodWorker implements SyncedPod {
     if (after.state !== 'syncing') this.#slot?.prioritize();
     this.#recordLifecycle(after);
     if (after.state !== 'terminating') return;
+    if (event.type === 'containersEnded') this.#deps.observers.containersEnded(this.uid);
     if (before.state === 'syncing') this.#tasks.stop(true);
     // Also for a sync: a kill that it has begun goes on.
     if (after.gracePeriodSeconds !== null) this.#tasks.shrinkGracePeriod(after.gracePeriodSeconds);

@@ -32,7 +32,10 @@ export interface PodWorkerSync {
 
 export interface PodWorkersDependencies extends PodWorkerDependencies {
   readonly podStates: Pick<PodStates, 'add' | 'remove'>;
-  readonly observers: Pick<PodLifecycleObservers, 'observed' | 'resizeFailed' | 'terminated' | 'finished' | 'forgotten'>;
+  readonly observers: Pick<
+    PodLifecycleObservers,
+    'containersEnded' | 'observed' | 'resizeFailed' | 'terminated' | 'finished' | 'forgotten'
+  >;
 }
 
 export class PodWorkers implements PodWorkerOwner {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asAllocated, ResizeConditions, ResizeManager, type AllocatedPod } from '../../../../../src/main/allocation/index.ts';
+import type { ResizeSettings } from '../../../../../src/main/allocation/resize/feasibility.ts';
 import { toAllocation, withAllocation, type PodAllocation } from '../../../../../src/main/allocation/pod-allocation.ts';
 import type { RecordedEvent } from '../../../../../src/shared/contracts/event.ts';
 import type { Pod, PodCondition } from '../../../../../src/shared/kubernetes/api.ts';
@@ -19,10 +20,15 @@ const podOf = (name: string, cpu: string, generation = 1, more: { priority?: num
     spec: { containers: [aContainer({ resources: { requests: { cpu } } })], ...(more.priority && { priority: more.priority }) },
     ...(more.conditions && { status: { conditions: more.conditions } }),
   });
+const guaranteed = (name: string, cpu: string, generation: number) => {
+  const pod = podOf(name, cpu, generation);
+  const resources = { requests: { cpu, memory: '1Mi' }, limits: { cpu, memory: '1Mi' } };
+  return { ...pod, spec: { ...pod.spec, containers: [aContainer({ resources })] } };
+};
 const milliOf = (pod: Pod) => milliValue(podRequests(pod)['cpu']);
 
 /** A node with this many thousandths of a CPU, whose pods have been admitted. */
-function aNode(capacity: number) {
+function aNode(capacity: number, settings: Partial<ResizeSettings> = {}) {
   const clock = new FakeClock();
   const wanted = new Map<PodUID, Pod>();
   const allocations = new Map<PodUID, PodAllocation>();
@@ -48,6 +54,7 @@ function aNode(capacity: number) {
       exclusiveCPUs: false,
       exclusiveMemory: false,
       limitedSwap: false,
+      ...settings,
     },
     podLevelResources: true,
     allocationManager: {
@@ -210,8 +217,68 @@ test('an error is in the condition with one event, tried again with growing paus
     [1000, 2000, 4000, 8000, 10_000, 10_000].map((ms) => `a ${ms}`),
   );
   assert.deepEqual([node.inProgress('a')?.reason, node.inProgress('a')?.message], ['Error', 'rpc error: code = Unavailable']);
+  // The sync that tries again begins.
+  node.manager.observe(node.allocatedPod('a'), running);
   node.actuate('a');
   assert.deepEqual(node.reasons(), ['a ResizeStarted', 'a ResizeError', 'a ResizeCompleted']);
+});
+
+test('an error has one event for its resize, whatever its message says of the usage', async () => {
+  const node = aNode(1000);
+  node.admit(podOf('a', '100m'));
+  await node.update(podOf('a', '300m', 2));
+  for (const usage of [70, 71, 72]) node.manager.onError(node.allocatedPod('a'), `memory limit (50) below current usage (${usage})`);
+  assert.deepEqual(node.reasons(), ['a ResizeStarted', 'a ResizeError']);
+  assert.equal(node.inProgress('a')?.message, 'memory limit (50) below current usage (72)');
+  await node.update(podOf('a', '400m', 3));
+  node.manager.onError(node.allocatedPod('a'), 'again');
+  assert.deepEqual(node.reasons().slice(2), ['a ResizeStarted', 'a ResizeError']);
+});
+
+test('a resize with an error is not complete while its container waits to restart', async () => {
+  const node = aNode(1000);
+  node.admit(podOf('a', '100m'));
+  await node.update(podOf('a', '300m', 2));
+  const inBackOff = aRuntimePodStatus({ containers: [aRuntimeContainer({ state: 'exited' })] });
+  for (let count = 0; count < 3; count += 1) {
+    node.manager.observe(node.allocatedPod('a'), inBackOff);
+    if (count === 0) assert.deepEqual(node.reasons(), ['a ResizeStarted', 'a ResizeCompleted']);
+    node.manager.onError(node.allocatedPod('a'), 'the pod cgroup is busy');
+  }
+  assert.deepEqual(node.reasons().slice(2), ['a ResizeError']);
+  node.manager.observe(node.allocatedPod('a'), inBackOff);
+  node.manager.observe(node.allocatedPod('a'), inBackOff);
+  assert.deepEqual(node.reasons().slice(3), ['a ResizeCompleted']);
+});
+
+test('a resize of a kubelet that ended before it could report it is in progress, and completes', () => {
+  const node = aNode(1000);
+  node.admit(podOf('a', '300m', 2));
+  node.actuated.set('a' as PodUID, toAllocation(podOf('a', '100m'), gates));
+  node.manager.onAdded(podOf('a', '300m', 2));
+  node.manager.observe(node.allocatedPod('a'), running);
+  assert.equal(node.inProgress('a')?.observedGeneration, 2);
+  node.actuate('a');
+  assert.deepEqual([node.reasons(), node.inProgress('a')], [['a ResizeCompleted'], undefined]);
+});
+
+test('an infeasible resize is decided once, until something else is asked for', async () => {
+  const node = aNode(1000, { exclusiveCPUs: true });
+  node.admit(guaranteed('a', '100m', 1));
+  await node.update(guaranteed('a', '300m', 2));
+  const decisions = () => node.state.timeline.filter((line) => line === 'a fails').length;
+  assert.deepEqual([node.pending('a')?.reason, decisions()], ['Infeasible', 1]);
+  await node.update(guaranteed('a', '300m', 3));
+  assert.deepEqual([decisions(), node.reasons()], [1, ['a ResizeInfeasible']]);
+  await node.update(guaranteed('a', '400m', 4));
+  assert.deepEqual([decisions(), node.reasons()], [2, ['a ResizeInfeasible', 'a ResizeInfeasible']]);
+});
+
+test('a pod is made smaller also on a node that is too small for its pods', async () => {
+  const node = aNode(500);
+  node.admit(podOf('a', '300m'), podOf('b', '700m'));
+  await node.update(podOf('a', '200m', 2));
+  assert.deepEqual([node.state.synced, node.pending('a')], [['a 200'], undefined]);
 });
 
 test('after a restart nothing is reported a second time, and what is pending goes on', async () => {
