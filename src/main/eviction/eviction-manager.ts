@@ -271,14 +271,13 @@ export class EvictionManager {
    */
   async #afterReclaim(starvation: Starvation): Promise<boolean> {
     const { logger } = this.#deps;
+    const { threshold, layout } = starvation;
     const met = await this.#measureThresholdsMet();
-    // A pod is evicted already, for memory.
-    if (this.#evictor.isBusy('hard')) return true;
-    if (met.includes(starvation.threshold)) {
-      await this.#evictFor(starvation);
-      return true;
-    }
-    logger.info({ signal: starvation.threshold.signal }, 'Able to reduce resource pressure without evicting pods');
+    const isScarce = met.includes(threshold);
+    // A pod may be evicted already, for memory or for another soft threshold.
+    if (isScarce && chooseThreshold([threshold], layout, { ...this.#ongoing(), isReclaiming: false })) await this.#evictFor(starvation);
+    if (isScarce || this.#evictor.isBusy('hard')) return true;
+    logger.info({ signal: threshold.signal }, 'Able to reduce resource pressure without evicting pods');
     return met.length === 0;
   }
 

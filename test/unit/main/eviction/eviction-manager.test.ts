@@ -244,6 +244,30 @@ test('a disk that is still full when all storage was freed leads to an eviction,
   );
 });
 
+test('after a reclaim too, no pod is evicted softly beside another one', async () => {
+  const signals = { 'memory.available': '0.001s', 'nodefs.available': '0.001s' };
+  const thresholds = { evictionSoft: { 'memory.available': '1G', 'nodefs.available': '10%' }, evictionSoftGracePeriod: signals };
+  const node = withTwoPods(new EvictionNode({ thresholds, maxPodGracePeriodSeconds: 60 }));
+  node.onReclaim = () => {
+    node.containersRemovedAtMs = node.clock.monotonic();
+  };
+  const run = async (seconds: number, availableBytes: number) => {
+    for (let second = 0; second < seconds; second += 1) {
+      node.setMemory(availableBytes);
+      node.setDisk(5e9);
+      await node.manager.pass();
+      await node.clock.advance(1000);
+    }
+  };
+  await run(3, 5e9);
+  assert.deepEqual(node.reclaims, ['deadContainers', 'unusedImages']);
+  await run(40, 0.5e9);
+  assert.deepEqual(node.evicted, ['large']);
+  node.finish('large');
+  await run(40, 0.5e9);
+  assert.deepEqual(node.evicted, ['large', 'small']);
+});
+
 test('a failed step of reclaim is followed by the next one', async () => {
   const node = withTwoPods(new EvictionNode({ thresholds: hardDisk }));
   node.onReclaim = () => Promise.reject(new Error('the runtime does not answer'));
