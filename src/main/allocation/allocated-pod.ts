@@ -4,7 +4,8 @@ declare const allocated: unique symbol;
 
 /**
  * A pod with the resources that were allocated to it: what syncs, cgroups, admission and eviction count. The pod as its source wants it, with resources
- * that may not have been allocated yet, is a `Pod`, and no `AllocatedPod`. Only the allocation manager makes one.
+ * that may not have been allocated yet, is a `Pod`, and no `AllocatedPod`. The allocation manager makes one; elsewhere `asAllocated` says why the
+ * spec is what was allocated.
  */
 export type AllocatedPod = Pod & { readonly [allocated]: true };
 

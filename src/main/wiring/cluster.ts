@@ -99,7 +99,7 @@ export class Cluster {
     return startStatusManager({ ...this.#options, ...stores, client: this.client });
   }
 
-  /** Registers the node and keeps its status and lease. `podsKnown` resolves when the runtime's pods are known. */
+  /** Registers the node and keeps its status and lease. For `mayReport` see ClusterNodeOptions. */
   startClusterNode(local: LocalNodeStatus, events: EventSink, mayReport: Promise<unknown>): ClusterNode {
     const { clock, options, log, shutdown } = this.#options;
     const clusterNode = ClusterNode.start({

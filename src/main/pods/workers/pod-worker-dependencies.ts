@@ -33,7 +33,7 @@ export interface PodWorkerDependencies {
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeInfo;
-  /** Whether all secrets and config maps of the pod's volumes are known. Absent without an API server. */
+  /** Whether all secrets and config maps of the pod's volumes are known, and its claims can be mounted. Absent: they are. */
   readonly dependenciesReady?: (pod: Pod) => boolean;
   readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
