@@ -2,6 +2,7 @@
  * What main's parts report of their pods, written into the records (timeline-records.ts). Every method is cheap, never throws, and ignores pods
  * without a record.
  */
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 import type { EnsureImageRequest, EnsureImageResult, PullWait } from '../../shared/contracts/images.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import { containerPhases, timelinePhases, type PhaseReport, type WaitKind } from '../../shared/contracts/timeline.ts';
@@ -45,8 +46,7 @@ const settleMs = 10_000;
 export class PodTimelines {
   readonly #records: TimelineRecords;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** Called when a span begins. */
-  onBegin: (uid: PodUID, phase: Phase, span: TimelineSpan) => void = () => {};
+  readonly #listeners = new Listeners<[uid: PodUID, phase: Phase, span: TimelineSpan]>();
 
   constructor(options: TimelineRecordsOptions) {
     this.#records = new TimelineRecords(options);
@@ -86,12 +86,17 @@ export class PodTimelines {
     this.#setOnce(uid, 'objectGoneAtMs');
   }
 
+  /** Calls the listener when a span begins. Returns a function that removes it. */
+  onBegin(listener: (uid: PodUID, phase: Phase, span: TimelineSpan) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
   begin(uid: PodUID, phase: Phase, { container, ...begin }: PhaseOptions = {}): void {
     const isSettled = repeatedPhases.has(phase) && this.#isSettled(uid);
     const span = this.#records.change(uid, phase, container, (before, { merged }) =>
       isSettled && before ? before : beginSpan(before, { ...begin, atMs: begin.atMs ?? this.#clock.monotonic() }, merged),
     );
-    if (span) this.onBegin(uid, phase, span);
+    if (span) this.#listeners.notify(uid, phase, span);
   }
 
   /** Does nothing while the phase is open. */

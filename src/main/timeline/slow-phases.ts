@@ -27,6 +27,8 @@ export class SlowPhases {
   /** The check that the queue has for each pod, in monotonic ms. */
   readonly #dueMs = new Map<PodUID, number>();
 
+  readonly #stopListening: () => void;
+
   constructor(options: SlowPhasesOptions) {
     this.#options = options;
     const { timelines, clock, logger } = options;
@@ -37,11 +39,11 @@ export class SlowPhases {
           contain({ handler: 'slow phases', logger, fields: { podUID: uid } }, () => this.#check(uid));
       },
     });
-    timelines.onBegin = (uid, phase, { startMs }) => this.#onBegin(uid, phase, startMs);
+    this.#stopListening = timelines.onBegin((uid, phase, { startMs }) => this.#onBegin(uid, phase, startMs));
   }
 
   close(): void {
-    this.#options.timelines.onBegin = () => {};
+    this.#stopListening();
     this.#queue.close();
   }
 

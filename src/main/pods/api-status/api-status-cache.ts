@@ -101,7 +101,7 @@ export class ApiStatusCache {
   }
 
   /** Generates the pod's status from its runtime status and caches it. Never throws: a fault here must not stop the pod's sync. */
-  regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
+  regenerate(pod: AllocatedPod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     try {
       const generated = this.#regenerate(pod, status, lifecycle);
       contain({ handler: 'probes', logger: this.#deps.logger, fields: { podUID: podUID(pod) } }, () =>
@@ -132,7 +132,7 @@ export class ApiStatusCache {
     return status;
   }
 
-  #regenerate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
+  #regenerate(pod: AllocatedPod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): PodStatus {
     const uid = podUID(pod);
     const entry = this.#entries.get(uid);
     const previousStatus = entry?.status ?? this.#reportedStatus(pod);
@@ -161,7 +161,7 @@ export class ApiStatusCache {
    * Records that nothing of the pod is left on this node. A terminal status without running containers is kept, even one from an earlier
    * kubelet. Upstream: TerminatePod.
    */
-  markFinished(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): void {
+  markFinished(pod: AllocatedPod, status: RuntimePodStatus | null, lifecycle: PodLifecycle): void {
     const uid = podUID(pod);
     const current = this.get(uid) ?? pod.status;
     const isFinal = isTerminalPhase(current?.phase) && !current.containerStatuses?.some(({ state }) => state?.running);
@@ -240,7 +240,7 @@ export class ApiStatusCache {
     return this.#entries.keys();
   }
 
-  #generate(pod: Pod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {
+  #generate(pod: AllocatedPod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {
     const { node, clock, features, probes } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
     const { resizeConditions, actuatedPod } = this.#deps;
@@ -261,7 +261,7 @@ export class ApiStatusCache {
       }),
       node: node(),
       ...(resize && { resize }),
-      ...(actuatedPod && { actuated: actuatedPod(pod as AllocatedPod) }),
+      ...(actuatedPod && { actuated: actuatedPod(pod) }),
       ...features,
       lifecycle: {
         terminating: lifecycle.state !== 'syncing',
