@@ -8,7 +8,7 @@ import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeInfoSource } from '../node/index.ts';
 
-export interface ApiStatusesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log'> {
+export interface ApiStatusesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'podLifecycle'> {
   readonly podManager: PodManager;
   readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
   readonly probes: ProbeManager;
@@ -22,6 +22,7 @@ export function createApiStatusCache({
   clock,
   options,
   log,
+  podLifecycle,
   podManager,
   nodeInfo,
   probes,
@@ -30,7 +31,7 @@ export function createApiStatusCache({
   allocation: { allocationManager, resizeConditions },
 }: ApiStatusesOptions): ApiStatusCache {
   const { featureGates } = options;
-  return new ApiStatusCache({
+  const statuses = new ApiStatusCache({
     node: () => nodeInfo.current(),
     mirrorOf: (pod) => podManager.mirrorOf(pod),
     sink: {
@@ -57,4 +58,6 @@ export function createApiStatusCache({
     clock,
     logger: log('pod-statuses'),
   });
+  podLifecycle.register({ name: 'statuses', forgotten: (uid) => statuses.forget(uid), keepOnly: (known) => statuses.keepOnly(known) });
+  return statuses;
 }

@@ -152,7 +152,10 @@ export class FakeNode {
         this.volumes.removePod(uid);
         this.finished.push(uid);
       },
-      forgotten: (uid) => this.forgotten.push(uid),
+      forgotten: (uid) => {
+        this.statuses.forget(uid);
+        this.forgotten.push(uid);
+      },
     },
   });
 

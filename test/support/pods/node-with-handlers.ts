@@ -74,6 +74,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
   });
   const runHousekeeping = async () => {
     housekeeping.run();
+    node.statuses.keepOnly(new Set([...node.podManager.uids(), ...node.podStates.uids()]));
     await settle();
   };
   return Object.assign(setup, { handlers, housekeeping, runHousekeeping });

@@ -235,9 +235,9 @@ export class ApiStatusCache {
     this.#deps.sink?.forget(uid);
   }
 
-  /** The UIDs of all cached pods. */
-  uids(): IterableIterator<PodUID> {
-    return this.#entries.keys();
+  /** Forgets all pods but these. */
+  keepOnly(known: ReadonlySet<PodUID>): void {
+    for (const uid of this.#entries.keys()) if (!known.has(uid)) this.forget(uid);
   }
 
   #generate(pod: AllocatedPod, status: RuntimePodStatus | null, lifecycle: PodLifecycle, entry: Entry | undefined): PodStatus {

@@ -110,9 +110,6 @@ export class Housekeeping {
       if (isDeleted(pod) && isFailedOrSucceeded && !podStates.isKnown(uid)) this.#contain(uid, () => podWorkers.finish(pod));
     }
     contain({ handler: 'mirror pods', logger }, () => reconcileMirrorPods?.());
-    for (const uid of statuses.uids()) {
-      if (!desired.has(uid) && !podStates.isKnown(uid)) this.#contain(uid, () => statuses.forget(uid));
-    }
     updatePodMetrics(podManager.all(), active, podManager.mirrorPods(), knownPods.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);

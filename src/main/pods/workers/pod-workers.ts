@@ -211,7 +211,6 @@ export class PodWorkers implements PodWorkerOwner {
     this.#workers.delete(worker.uid);
     this.#deps.podStates.remove(worker.uid);
     this.#deps.workQueue.remove(worker.uid);
-    this.#deps.statuses.forget(worker.uid);
     this.#deps.observers.forgotten(worker.uid);
   }
 
