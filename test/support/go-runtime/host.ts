@@ -3,7 +3,7 @@
  * starts the kubelet there, on the simulated runtime.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ export async function startHost(t: TestHooks, options: HostOptions = {}): Promis
     fileCheckFrequency: '1s',
     ...config,
   });
-  appendConfig(join(prepared.folder, 'kubelet.json'), configText);
+  appendFileSync(prepared.configFile, configText);
   const joining = kubeconfig ? ['--kubeconfig', writeKubeconfig(prepared.folder, kubeconfig)] : [];
   // The Go kubelet empties a folder there.
   const hide = (folder: string) => `mkdir -p ${folder} && mount -t tmpfs tmpfs ${folder}`;
@@ -102,11 +102,6 @@ export async function startHost(t: TestHooks, options: HostOptions = {}): Promis
   // The test may end it.
   ended.catch(() => {});
   return { ...prepared, securePort, readOnlyPort, kubelet };
-}
-
-function appendConfig(file: string, text: string): void {
-  const config = JSON.parse(readFileSync(file, 'utf8')) as object;
-  if (text !== '') writeFileSync(file, `${stringify(config)}${text}`);
 }
 
 /** Returns the path. A user has a token. */
