@@ -68,6 +68,8 @@ export class FakeNode {
   readonly events: RecordedEvent[] = [];
   /** Counts failed tasks and inspections. */
   failures = 0;
+  /** Pods whose containers have ended before their sandboxes. */
+  readonly ended: PodUID[] = [];
   readonly finished: PodUID[] = [];
   readonly forgotten: PodUID[] = [];
   /** `sync web`, `terminating web`, … in the order in which they started. */
@@ -146,7 +148,7 @@ export class FakeNode {
     observers: {
       observed: () => {},
       resizeFailed: () => {},
-      containersEnded: () => {},
+      containersEnded: (uid) => void this.ended.push(uid),
       terminated: (uid) => this.volumes.removeDesired(uid),
       finished: (uid) => {
         this.volumes.removePod(uid);

@@ -156,9 +156,13 @@ test('the change of one pod reads no other pod, nor does a list of pods with kno
 
 test('sources are ready when a report of each was handled', () => {
   const ready = new SourcesReady(['file', 'http']);
+  let notified = 0;
+  ready.onReady(() => (notified += 1));
   ready.addSource('http');
   assert.equal(ready.allReady(), false);
   ready.addSource('file');
   assert.equal(ready.allReady(), true);
+  ready.addSource('file');
+  assert.equal(notified, 1);
   assert.equal(new SourcesReady([]).allReady(), true);
 });

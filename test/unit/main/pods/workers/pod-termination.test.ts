@@ -155,6 +155,7 @@ test('the final status is published when every container has exited, whatever be
   node.cache.apply({ statuses: [{ ...status, observedAtMs: 1e6 }], removed: [], events: [] });
   node.workers.refreshStatuses([uid('web')]);
   assert.deepEqual([published, node.podStates.haveContainersEnded(uid('web'))], [['Succeeded has ended'], true]);
+  assert.deepEqual(node.ended, ['web']);
   assert.equal(node.podStates.isStoppingSandboxes(uid('web')), true);
   // The status is final: neither the failure to stop the sandbox nor its end changes the status.
   await node.completeTask(terminating, { outcome: 'failed', failure: { reason: 'FailedKillPod', message: 'the network is stuck' } });
