@@ -78,6 +78,9 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const { state, host, stats } = threads;
   const { runtimeState, images } = runtime;
   setCgroupVersionMetric(host.cgroupVersion);
+  let serves = false;
+  // At once: it rejects when the kubelet stops meanwhile.
+  void serverListens.then(() => (serves = true)).catch(() => {});
 
   const machine = await untilAborted(MachineWatch.start({ read: () => stats.machineInfo(), clock, logger: log('machine') }), signal);
   const excess = excessiveReservations(machine.current(), resourceSettings(config, flags));
@@ -86,8 +89,6 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const pressure = new NodePressure();
   const shutdown = new NodeShutdownState();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
-  let serves = false;
-  void serverListens.then(() => (serves = true)).catch(() => {});
   const leftVolumes = new LeftVolumes({ rootDir: flags.rootDirectory, logger: log('node') });
   const local = LocalNodeStatus.start({
     nodeName,
