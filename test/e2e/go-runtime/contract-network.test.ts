@@ -6,17 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
-import {
-  aProbedPod,
-  enterNetwork,
-  eth0,
-  isOpen,
-  isReady,
-  lastOf,
-  podOf,
-  startHost,
-  type ContractHost,
-} from '../../support/go-runtime/host.ts';
+import { aProbedPod, enterNetwork, eth0, isReady, lastOf, podOf, startHost, type ContractHost } from '../../support/go-runtime/host.ts';
+import { canConnect } from '../../support/kubelet/can-connect.ts';
 import { assertOutcome } from '../../support/go-runtime/outcomes.ts';
 import { certificateFor, NodeRegistry, RecordingProxy, serveHTTP, serveHTTPS } from '../../support/go-runtime/servers.ts';
 import { aFolder, ensureBuilt } from '../../support/kubelet/kubelet-command.ts';
@@ -24,7 +15,10 @@ import { aFolder, ensureBuilt } from '../../support/kubelet/kubelet-command.ts';
 before(ensureBuilt);
 
 async function portsOf({ securePort, readOnlyPort }: ContractHost, address: string): Promise<string> {
-  const open = [(await isOpen(address, securePort)) && 'the secure port', (await isOpen(address, readOnlyPort)) && 'the read-only port'];
+  const open = [
+    (await canConnect(securePort, address)) && 'the secure port',
+    (await canConnect(readOnlyPort, address)) && 'the read-only port',
+  ];
   return `open: ${open.filter(Boolean).join(', ')}`;
 }
 

@@ -11,7 +11,6 @@ import {
   aPod,
   enterNetwork,
   eth0,
-  isOpen,
   isRunning,
   lastOf,
   nodeName,
@@ -19,6 +18,7 @@ import {
   startHost,
   type ContractHost,
 } from '../../support/go-runtime/host.ts';
+import { canConnect } from '../../support/kubelet/can-connect.ts';
 import { assertOutcome } from '../../support/go-runtime/outcomes.ts';
 import { aFolder, ensureBuilt } from '../../support/kubelet/kubelet-command.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -188,8 +188,5 @@ test('scalars of YAML 1.1, manifests in other encodings, limits of open files, a
   kubelet.kill('SIGUSR1');
   const reaction = await after(/Debugger listening/, 'opens a port for debuggers');
   for (const signal of ['SIGUSR2', 'SIGALRM', 'SIGPWR', 'SIGIO'] as const) kubelet.kill(signal);
-  assertOutcome(
-    'SIGUSR1, SIGUSR2, SIGALRM, SIGPWR and SIGIO',
-    `${reaction}, port 9229 is ${(await isOpen('127.0.0.1', 9229)) ? 'open' : 'closed'}`,
-  );
+  assertOutcome('SIGUSR1, SIGUSR2, SIGALRM, SIGPWR and SIGIO', `${reaction}, port 9229 is ${(await canConnect(9229)) ? 'open' : 'closed'}`);
 });

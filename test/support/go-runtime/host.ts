@@ -5,13 +5,13 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import type koffi from 'koffi';
 import { stringify } from 'yaml';
 import { reservePorts } from '../../../lab/host/reserve-ports.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { RunningKubelet } from '../kubelet/kubelet-command.ts';
+import { canConnect } from '../kubelet/can-connect.ts';
 import { kubeletEnvironment } from '../kubelet/kubelet-environment.ts';
 import { prepareKubelet, type PreparedKubelet } from '../kubelet/prepared-kubelet.ts';
 import { waitUntil, type TestHooks } from '../runtime/simulated-runtime.ts';
@@ -92,9 +92,7 @@ export async function startHost(t: TestHooks, options: HostOptions = {}): Promis
   });
   const ended = kubelet.ended.then(({ code }) => Promise.reject(new Error(`the kubelet ended with ${code}`)));
   const open = Promise.all(
-    [prepared.healthzPort, securePort, readOnlyPort].map((port) =>
-      waitUntil(`port ${port} is open`, () => isOpen('127.0.0.1', port), timeoutMs),
-    ),
+    [prepared.healthzPort, securePort, readOnlyPort].map((port) => waitUntil(`port ${port} is open`, () => canConnect(port), timeoutMs)),
   );
   await Promise.race([open, ended]).catch((err: unknown) => {
     throw new Error(`${String(err)}\n${kubelet.stderr.slice(-3000)}`, { cause: err });
@@ -117,17 +115,6 @@ function writeKubeconfig(folder: string, { authority, withoutUser = false, ...cl
   };
   writeFileSync(file, stringify(all), { mode: 0o600 });
   return file;
-}
-
-/** Of a TCP port. */
-export function isOpen(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port }, () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(false));
-  });
 }
 
 export async function podOf({ readOnlyPort }: ContractHost, name: string): Promise<Pod | undefined> {

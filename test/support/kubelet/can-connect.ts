@@ -1,9 +1,12 @@
 import { connect } from 'node:net';
 
-/** Resolves with true when something on this host accepts a connection at the port. */
-export function canConnect(port: number): Promise<boolean> {
+/** Resolves with true when something accepts a connection at the TCP port. */
+export function canConnect(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.end());
+    const socket = connect({ host, port }, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
   });
 }
