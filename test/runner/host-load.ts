@@ -20,7 +20,7 @@ export function parseCpuTimes(uptime: string, stat: string): CpuTimes {
   return { atSeconds: Number.parseFloat(uptime), busySeconds: (user + nice + system + irq + softirq) / ticksPerSecond };
 }
 
-/** The share of the last ten seconds in which a process waited for a CPU, in percent. 100 where the kernel does not tell. */
+/** The share of the last ten seconds in which a process waited for a CPU, in percent. 100: the kernel does not report it. */
 export function readCpuPressure(): number {
   try {
     return Number(/^some avg10=([\d.]+)/.exec(readFileSync('/proc/pressure/cpu', 'utf8'))?.[1] ?? 100);
