@@ -102,7 +102,7 @@ export async function runKubelet({
     const apiPods = new ObjectStore<Pod>();
     const nodeInfo = new NodeInfoSource(nodeName, clock);
     const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => heartbeat.loop(), clock, logger: log('sync-loop') });
-    threads.setPlegReceiver((notification) => syncLoop.onPlegNotification(notification));
+    threads.plegNotifications.open((notification) => syncLoop.onPlegNotification(notification));
 
     const cluster = await Cluster.connect(context);
     const sourcesReady = new SourcesReady(configuredSources({ ...config, hasAPIServer: cluster !== null }));
@@ -120,7 +120,7 @@ export async function runKubelet({
             syncInProgress: (uid) => podStates.syncInProgress(uid),
           })
         : eventLog;
-    stats.setReceiver((oom) => events.record(systemOOMEvent(nodeName, oom)));
+    stats.listeners.systemOOM.add((oom) => events.record(systemOOMEvent(nodeName, oom)));
     const slowPhases = new SlowPhases({ timelines, events, clock, logger: log('pod-timelines') });
     shutdown.register('pod-timelines', async () => slowPhases.close());
     const unfinishedHooks = await readUnfinishedHooks(flags.rootDirectory, log('probes'));

@@ -1,4 +1,5 @@
 /** Main's half of the stats thread. */
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type {
   MachineInfo,
@@ -17,10 +18,14 @@ export interface StatsThreadOptions extends ThreadDependencies {
   readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'>;
 }
 
-interface Receiver {
-  onSystemOOM: ((event: SystemOOM) => void) | null;
-  onMemoryPressure: ((event: MemoryPressure) => void) | null;
-  onPodCgroups: ((event: PodCgroupsAppeared) => void) | null;
+/** Who receives the thread's notifications. One that comes before its first listener is dropped. */
+interface StatsListeners {
+  /** The thread reads the kernel's log seconds after its start, when main has loaded its parts. */
+  readonly systemOOM: Listeners<[SystemOOM]>;
+  /** The kernel's notifications of memory pressure, one a second at most. */
+  readonly memoryPressure: Listeners<[MemoryPressure]>;
+  /** Cgroups that appear. Main lists all cgroups when it begins to clean up. */
+  readonly podCgroups: Listeners<[PodCgroupsAppeared]>;
 }
 
 /** A thread that starts gets the newest settings. */
@@ -32,24 +37,23 @@ const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2
 
 export class StatsThread {
   readonly thread: Thread<StatsApi>;
-
-  readonly #receiver: Receiver;
+  readonly listeners: StatsListeners;
   readonly #current: Current;
 
-  private constructor(thread: Thread<StatsApi>, receiver: Receiver, current: Current) {
+  private constructor(thread: Thread<StatsApi>, listeners: StatsListeners, current: Current) {
     this.thread = thread;
+    this.listeners = listeners;
     this.#current = current;
-    this.#receiver = receiver;
   }
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
     const { runtimeCgroupDriver } = state;
     const current = { memoryThresholds: settings.memoryThresholds };
-    const receiver: Receiver = { onSystemOOM: null, onMemoryPressure: null, onPodCgroups: null };
+    const listeners: StatsListeners = { systemOOM: new Listeners(), memoryPressure: new Listeners(), podCgroups: new Listeners() };
     const receive = (event: StatsNotification) => {
-      if (event.type === 'systemOOM') receiver.onSystemOOM?.(event);
-      else if (event.type === 'memoryPressure') receiver.onMemoryPressure?.(event);
-      else receiver.onPodCgroups?.(event);
+      if (event.type === 'systemOOM') listeners.systemOOM.notify(event);
+      else if (event.type === 'memoryPressure') listeners.memoryPressure.notify(event);
+      else listeners.podCgroups.notify(event);
     };
     const events = new EventChannel<StatsNotification>(receive, logger);
     const thread = startThread<StatsApi, StatsWorkerData>({
@@ -60,22 +64,7 @@ export class StatsThread {
       onStart: () => ({ ...settings, memoryThresholds: current.memoryThresholds, runtimeCgroupDriver, events: events.open() }),
       onClosed: () => events.close(),
     });
-    return new StatsThread(thread, receiver, current);
-  }
-
-  /** Sets the only receiver. The thread reads the kernel's log seconds after its start, when main has loaded its parts. */
-  setReceiver(onSystemOOM: (event: SystemOOM) => void): void {
-    this.#receiver.onSystemOOM = onSystemOOM;
-  }
-
-  /** Sets the only receiver of the kernel's notifications of memory pressure, one a second at most. */
-  setPressureReceiver(onMemoryPressure: (event: MemoryPressure) => void): void {
-    this.#receiver.onMemoryPressure = onMemoryPressure;
-  }
-
-  /** Sets the only receiver of cgroups that appear. Reports before that are dropped: main lists all cgroups when it begins to clean up. */
-  setPodCgroupReceiver(onPodCgroups: (event: PodCgroupsAppeared) => void): void {
-    this.#receiver.onPodCgroups = onPodCgroups;
+    return new StatsThread(thread, listeners, current);
   }
 
   machineInfo(): Promise<MachineInfo> {

@@ -12,6 +12,7 @@ import { createUsageTable } from '../../shared/state/usage-table.ts';
 import { readCgroupSettings, type CgroupSettings } from '../node/index.ts';
 import type { KubeletOptions } from '../config/options.ts';
 import { plegSettings, podSyncSettings, statsSettings, tracingSettings } from './thread-settings.ts';
+import { Inbox } from '../threads/inbox.ts';
 import { PlegThread } from '../threads/pleg-thread.ts';
 import { defaultPodSyncThreads, PodSyncPool } from '../threads/pod-sync-pool.ts';
 import { StatsThread } from '../threads/stats-thread.ts';
@@ -29,8 +30,8 @@ export interface EarlyThreads {
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
   readonly pool: PodSyncPool;
-  /** Sets the only receiver of the pleg thread's notifications. The receiver gets earlier notifications at once. */
-  setPlegReceiver(receiver: (notification: PlegNotification) => void): void;
+  /** A relist posts one notification each second, and the sync loop opens the inbox once main has loaded its parts: it keeps a few at most. */
+  readonly plegNotifications: Inbox<PlegNotification>;
 }
 
 /** The caller must close the threads, also when the kubelet fails to start. */
@@ -48,29 +49,14 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
   const usage = createUsageTable(config.maxPods);
   const storage = createStorageTable(config.maxPods);
   const host = readCgroupSettings(config.cgroupDriver);
-  // A relist posts one each second, and the receiver is set once main has loaded its parts: there are a few at most.
-  const earlyNotifications: PlegNotification[] = [];
-  let onNotification = (notification: PlegNotification): void => void earlyNotifications.push(notification);
+  const plegNotifications = new Inbox<PlegNotification>();
   const pleg = PlegThread.start({
     state,
     logger: log('pleg'),
     settings: plegSettings(options, snapshot),
-    onMessage: (notification) => onNotification(notification),
+    onMessage: (notification) => plegNotifications.post(notification),
   });
   const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage, storage }) });
   const pool = PodSyncPool.start({ state, logger: log('pod-sync'), settings: podSyncSettings(options, host) });
-  return {
-    state,
-    snapshot,
-    usage,
-    storage,
-    host,
-    pleg,
-    stats,
-    pool,
-    setPlegReceiver(receiver) {
-      onNotification = receiver;
-      for (const notification of earlyNotifications.splice(0)) receiver(notification);
-    },
-  };
+  return { state, snapshot, usage, storage, host, pleg, stats, pool, plegNotifications };
 }

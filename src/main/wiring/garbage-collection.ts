@@ -21,7 +21,7 @@ export interface GarbageCollectionOptions extends Pick<KubeletContext, 'clock' |
   readonly threads: {
     readonly pool: Pick<PodSyncPool, 'listPodCgroups'>;
     readonly pleg: Pick<PlegThread, 'inspectPod'>;
-    readonly stats: Pick<StatsThread, 'setPodCgroupReceiver'>;
+    readonly stats: { readonly listeners: Pick<StatsThread['listeners'], 'podCgroups'> };
   };
   readonly runtime: { readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'> };
   readonly events: EventSink;
@@ -85,7 +85,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     logger: log('housekeeping'),
   });
   collection.podLifecycle.register({ name: 'housekeeping', forgotten: () => housekeeping.collectSoon() });
-  threads.stats.setPodCgroupReceiver(({ podUIDs }) => housekeeping.onPodCgroups(podUIDs as readonly PodUID[]));
+  threads.stats.listeners.podCgroups.add(({ podUIDs }) => housekeeping.onPodCgroups(podUIDs as readonly PodUID[]));
   const containerDeletor = new ContainerDeletor({
     cache,
     shouldContentBeRemoved: (uid) => podStates.shouldContentBeRemoved(uid),

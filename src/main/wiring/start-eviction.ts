@@ -82,7 +82,7 @@ export function startEviction(start: EvictionStart): EvictionManager {
     logger: log('eviction-manager'),
   });
   podLifecycle.register({ name: 'eviction', finished: (uid) => manager.onPodFinished(uid) });
-  threads.stats.setPressureReceiver(() => manager.check());
+  threads.stats.listeners.memoryPressure.add(() => manager.check());
   const stop = new AbortController();
   const running = manager.run(stop.signal);
   shutdown.register('eviction', () => {

@@ -91,7 +91,7 @@ test('the stats thread reports the kernel’s notifications of memory usage, als
     notifiesMemoryUsage: true,
   });
   const reports: MemoryPressure[] = [];
-  stats.setPressureReceiver((event) => reports.push(event));
+  stats.listeners.memoryPressure.add((event) => reports.push(event));
   const untilReports = async (count: number) => {
     // The thread asks for notifications some time after its start.
     while (reports.length < count) await promisify(exec)(`echo $$ > ${pods}/cgroup.procs && dd if=/dev/zero of=/dev/null bs=150M count=1`);
@@ -113,7 +113,7 @@ test('the stats thread reports each cgroup of a pod that appears, also in a leve
   createCgroup(root);
   const { stats } = startStats({ cgroupRoot: root, cgroupsPerQOS: true, housekeepingPeriodMs: rarely });
   const reported: string[] = [];
-  stats.setPodCgroupReceiver(({ podUIDs }) => reported.push(...podUIDs));
+  stats.listeners.podCgroups.add(({ podUIDs }) => reported.push(...podUIDs));
   const untilReported = async (...uids: string[]) => {
     await waitUntil(
       () => `${String(uids)} are reported; reported: ${String(reported)}`,

@@ -1,7 +1,9 @@
 /** The threads of a modelled kubelet, as main calls them. The real pleg, the real tasks of the sync pool and the real selection of garbage run in this thread. */
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Listeners } from '../../../src/shared/concurrency/listeners.ts';
 import type { ContainerGcRequest, EnsureImageRequest } from '../../../src/shared/contracts/images.ts';
 import type { PlegNotification } from '../../../src/shared/contracts/pleg.ts';
+import type { PodCgroupsAppeared } from '../../../src/shared/contracts/stats.ts';
 import type { ContainerID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotReader, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
 import type { PlegRuntime } from '../../../src/workers/pleg/pleg-runtime.ts';
@@ -20,7 +22,7 @@ export class ModelThreads {
   readonly pleg: Pick<Pleg, 'inspectPod'>;
   readonly images: ReturnType<typeof imagesThread>;
   /** No cgroup appears by itself. */
-  readonly stats = { setPodCgroupReceiver: () => {} };
+  readonly stats = { listeners: { podCgroups: new Listeners<[PodCgroupsAppeared]>() } };
   readonly volumes = { publishVolume: unavailable, unpublishVolume: unavailable };
   readonly #pleg: Pleg;
 
