@@ -8,6 +8,8 @@ import { availableParallelism, hostname } from 'node:os';
 import { untilAborted } from '../shared/concurrency/until-aborted.ts';
 import { withTimeout } from '../shared/concurrency/with-timeout.ts';
 import { yieldToEventLoop } from '../shared/concurrency/yield-to-event-loop.ts';
+import type { PullTokensApi } from '../shared/contracts/credential-providers.ts';
+import type { MainApi } from '../shared/contracts/server/calls.ts';
 import type { Pod } from '../shared/kubernetes/api.ts';
 import type { Logger } from '../shared/log/logger.ts';
 import { systemClock as clock } from '../shared/time/clock.ts';
@@ -16,7 +18,8 @@ import { ObjectStore } from './api/index.ts';
 import type { KubeletOptions } from './config/options.ts';
 import type { ReloadObserver } from './config-reload/index.ts';
 import { EventLog } from './events/index.ts';
-import { NodeInfoSource, recordHostWarnings, systemOOMEvent, toNodeName } from './node/index.ts';
+import { recordHostWarnings, systemOOMEvent, toNodeName, unknownNodeInfo } from './node/index.ts';
+import { noPullToken } from './objects/index.ts';
 import { neededImages } from './pods/housekeeping/index.ts';
 import { ActivePods } from './pods/active-pods.ts';
 import { PodLifecycleObservers } from './pods/lifecycle/pod-lifecycle-observers.ts';
@@ -40,6 +43,7 @@ import { startNodeServices } from './wiring/node-services.ts';
 import { createPodResourcesLister } from './wiring/create-pod-resources-lister.ts';
 import { createProbeManager } from './wiring/create-probe-manager.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
+import { providedLater } from './wiring/provided-later.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
 import { startTimelines } from './wiring/start-timelines.ts';
 import { followNodeAddresses, loadServingCertificate } from './wiring/serving-certificate.ts';
@@ -100,7 +104,11 @@ export async function runKubelet({
     const cache = new RuntimeStatusCache();
     const podManager = new PodManager();
     const apiPods = new ObjectStore<Pod>();
-    const nodeInfo = new NodeInfoSource(nodeName, clock);
+    const [nodeInfo, provideNodeInfo] = providedLater(() => unknownNodeInfo(nodeName));
+    const [pullToken, providePullTokens] = providedLater<PullTokensApi['pullToken']>(async () => noPullToken);
+    const [evictionPlan, provideEvictionPlans] = providedLater<MainApi['evictionPlan']>(() =>
+      Promise.reject(new Error('the eviction manager starts when the runtime has answered')),
+    );
     const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => heartbeat.loop(), clock, logger: log('sync-loop') });
     threads.plegNotifications.open((notification) => syncLoop.onPlegNotification(notification));
 
@@ -126,7 +134,15 @@ export async function runKubelet({
     const unfinishedHooks = await readUnfinishedHooks(flags.rootDirectory, log('probes'));
     const probes = createProbeManager({ ...context, cache, unfinishedHooks });
     const allocation = await openAllocation(context);
-    const statuses = createApiStatusCache({ ...context, podManager, nodeInfo, probes, statusManager, timelines, allocation });
+    const statuses = createApiStatusCache({
+      ...context,
+      podManager,
+      nodeInfo: { current: nodeInfo },
+      probes,
+      statusManager,
+      timelines,
+      allocation,
+    });
     const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady.allReady(), clock, logger: log('server') });
     statuses.onChange((uid) => podFeed.onChanged(uid));
     const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager: allocation.allocationManager });
@@ -140,6 +156,7 @@ export async function runKubelet({
       probes,
       onProbeResults: (results) => syncLoop.onProbeResults(results),
       onPullWait: (wait) => timelines.pullWait(wait),
+      pullToken,
     });
     const server = startServer({
       options,
@@ -158,6 +175,7 @@ export async function runKubelet({
       allocatedPods: () => activePods.listAdmitted(),
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
+      evictionPlan,
       probeMetrics: (format) => runtime.probes.renderMetrics(format),
       runtimeMetrics: (format) => stats.runtimeMetrics(format),
       cluster,
@@ -170,15 +188,17 @@ export async function runKubelet({
     await tracingStarted();
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
     const toCluster = { cluster, setupProblem, untilPodsKnown, serverListens: server.addresses() };
-    const nodeServices = await startNodeServices({ ...context, runtime, nodeInfo, events, ...toCluster });
+    const nodeServices = await startNodeServices({ ...context, runtime, events, ...toCluster });
+    provideNodeInfo(() => nodeServices.nodeInfo.current());
 
     const { clusterNode } = nodeServices;
     followNodeAddresses(servingCertificate, cluster, clusterNode);
     const sources = startSources({ ...context, sourcesReady, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
     const stores = { podManager, cache, statuses, probes, timelines, podStates, activePods };
-    const parts = { ...stores, runtime, nodeInfo, nodeServices, cluster, dispatcher, events, sourcesReady, sources, syncLoop };
+    const node = { nodeServices, nodeInfo: nodeServices.nodeInfo, cluster, providePullTokens };
+    const parts = { ...stores, ...node, runtime, dispatcher, events, sourcesReady, sources, syncLoop };
     const podRunner = await startPodRunner({ ...context, ...parts, ...allocation });
-    server.serveEvictionPlans((starvedSignal) => podRunner.eviction.plan(starvedSignal));
+    provideEvictionPlans(async (starvedSignal) => JSON.stringify(podRunner.eviction.plan(starvedSignal ?? undefined)));
 
     await untilPodsKnown();
     void removeStaleHookRecords(flags.rootDirectory, unfinishedHooks, cache, log('probes'));

@@ -13,7 +13,7 @@ export { ownCgroup } from './host/own-cgroup.ts';
 export { MachineWatch } from './host/machine-watch.ts';
 export { cpuHardcapErrors } from './host/cpu-hardcap.ts';
 export { recordHostWarnings } from './host/record-host-warnings.ts';
-export { NodeInfoSource } from './node-info-source.ts';
+export { NodeInfoSource, unknownNodeInfo } from './node-info-source.ts';
 export { watchRuntimeSocket } from './watch-runtime-socket.ts';
 export { PodCIDRSync } from './pod-cidr-sync.ts';
 export { toNodeName } from './node-name.ts';

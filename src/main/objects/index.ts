@@ -5,4 +5,5 @@
  * runtimeclass} and pkg/kubelet/util/manager.
  */
 export { PodObjectManager, type PodObjectManagerOptions } from './pod-object-manager.ts';
+export { noPullToken } from './pull-tokens.ts';
 export { RuntimeClassManager, standaloneRuntimeHandler, type RuntimeClassManagerOptions } from './runtime-class-manager.ts';

@@ -12,6 +12,12 @@ interface ServiceAccount extends ApiObject {
   readonly metadata: ApiObject['metadata'] & { readonly annotations?: Readonly<Record<string, string>> };
 }
 
+/** The answer without an API server. */
+export const noPullToken: PullTokenReply = {
+  outcome: 'failed',
+  failure: { reason: 'NoClient', message: 'cannot get ServiceAccounts when kubelet is in standalone mode' },
+};
+
 const deadlineMs = 10_000;
 /** The API server's default. */
 const expirationSeconds = 3600;

@@ -2,6 +2,7 @@
 import { transfer } from 'comlink';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { AllocatedPod } from '../allocation/index.ts';
+import type { MainApi } from '../../shared/contracts/server/calls.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { transferBytes } from '../../shared/thread/endpoint.ts';
@@ -42,6 +43,7 @@ export interface ServerStart {
   readonly inspectPod: (uid: PodUID) => Promise<void>;
   /** An ImageGcPlan, as JSON. */
   readonly imageGcPlan: () => Promise<string>;
+  readonly evictionPlan: MainApi['evictionPlan'];
   readonly probeMetrics: (format: MetricsFormat) => Promise<Uint8Array>;
   readonly runtimeMetrics: (format: MetricsFormat) => Promise<Uint8Array | undefined>;
   /** Null when standalone: no API server reviews callers. */
@@ -66,6 +68,7 @@ export function startServer({
   allocatedPods,
   inspectPod,
   imageGcPlan,
+  evictionPlan,
   probeMetrics,
   runtimeMetrics,
   cluster,
@@ -95,6 +98,7 @@ export function startServer({
       },
       allocatedPod: async (query) => allocatedPodJson(allocatedPods(), query),
       imageGcPlan,
+      evictionPlan,
       configz: async () => options.live.configz(),
       flagz: async () => flagValues(options),
       resolveContainer: containerResolver({

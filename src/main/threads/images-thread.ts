@@ -27,6 +27,8 @@ export interface ImagesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<ImagesWorkerData, 'events' | 'main'>;
   readonly onEvent: (event: RecordedEvent) => void;
   readonly onPullWait: (wait: PullWait) => void;
+  /** Gets the tokens for credential plugins. */
+  readonly pullToken: PullTokensApi['pullToken'];
 }
 
 /** Requests that wait hold the annotations of their pods (at most 256 KiB) and a part of their pull secrets. */
@@ -38,12 +40,9 @@ const collectDeadlineMs = 10 * 60_000;
 interface Current {
   /** Main's end of the running thread's port. */
   port: MessagePort | null;
-  pullToken: PullTokensApi['pullToken'];
   /** A thread that starts gets the newest settings. */
   live: LiveImagesSettings;
 }
-
-const standalone = 'cannot get ServiceAccounts when kubelet is in standalone mode';
 
 export class ImagesThread {
   readonly thread: Thread<ImagesApi>;
@@ -54,14 +53,10 @@ export class ImagesThread {
     this.#current = current;
   }
 
-  static start({ state, logger, settings, onEvent, onPullWait }: ImagesThreadOptions): ImagesThread {
+  static start({ state, logger, settings, onEvent, onPullWait, pullToken }: ImagesThreadOptions): ImagesThread {
     const onNotification = (message: ImagesNotification) => ('pullWait' in message ? onPullWait(message.pullWait) : onEvent(message));
     const events = new EventChannel(onNotification, logger);
-    const current: Current = {
-      port: null,
-      live: settings.live,
-      pullToken: async () => ({ outcome: 'failed', failure: { reason: 'NoClient', message: standalone } }),
-    };
+    const current: Current = { port: null, live: settings.live };
     const thread = startThread<ImagesApi, ImagesWorkerData>({
       name: 'images',
       resourceLimits,
@@ -69,7 +64,7 @@ export class ImagesThread {
       logger,
       onStart: () => {
         const { port1, port2 } = new MessageChannel();
-        expose({ pullToken: (request) => current.pullToken(request) } satisfies PullTokensApi, endpoint(port1));
+        expose({ pullToken } satisfies PullTokensApi, endpoint(port1));
         current.port = port1;
         return { ...settings, live: current.live, events: events.open(), main: port2 };
       },
@@ -79,11 +74,6 @@ export class ImagesThread {
       },
     });
     return new ImagesThread(thread, current);
-  }
-
-  /** Sets the source of the tokens for credential plugins. Until then, and standalone, there are none. */
-  servePullTokens(pullToken: PullTokensApi['pullToken']): void {
-    this.#current.pullToken = pullToken;
   }
 
   /**

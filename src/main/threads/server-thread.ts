@@ -1,7 +1,6 @@
 /** Main's half of the server thread. Answers the thread's calls (`MainApi`) over a port that it creates at each start. */
 import { expose } from 'comlink';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { PlanEviction } from '../../shared/contracts/eviction.ts';
 import type { MainApi, ServerApi } from '../../shared/contracts/server/calls.ts';
 import type { ServerWorkerData, ServingKeyPair } from '../../shared/contracts/server/settings.ts';
 import { endpoint } from '../../shared/thread/endpoint.ts';
@@ -14,11 +13,10 @@ export type ServerSettings = Settings<ServerWorkerData, 'main' | 'metricsSegment
 export interface ServerThreadOptions extends ThreadDependencies {
   readonly settings: ServerSettings;
   /** Without an API server there are no reviews: their calls reject. */
-  readonly mainApi: Omit<MainApi, Reviews | 'evictionPlan'> & Partial<Pick<MainApi, Reviews>>;
+  readonly mainApi: Omit<MainApi, Reviews> & Partial<Pick<MainApi, Reviews>>;
 }
 type Reviews = 'reviewToken' | 'reviewAccess';
 
-const noEvictions = () => Promise.reject(new Error('the eviction manager starts when the runtime has answered'));
 const noReview = () => Promise.reject(new Error('there is no API server to ask'));
 
 /** State that survives a restart of the thread. */
@@ -26,7 +24,6 @@ interface Current {
   /** Main's end of the running thread's port. */
   port: MessagePort | null;
   certificate: ServingKeyPair | null;
-  evictionPlan: MainApi['evictionPlan'];
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 2 };
@@ -41,7 +38,7 @@ export class ServerThread {
   }
 
   static start({ state, logger, settings, mainApi }: ServerThreadOptions): ServerThread {
-    const current: Current = { port: null, certificate: null, evictionPlan: noEvictions };
+    const current: Current = { port: null, certificate: null };
     const thread = startThread<ServerApi, ServerWorkerData>({
       name: 'server',
       resourceLimits,
@@ -49,19 +46,13 @@ export class ServerThread {
       logger,
       onStart: () => {
         const { port1, port2 } = new MessageChannel();
-        const evictionPlan: MainApi['evictionPlan'] = (starved) => current.evictionPlan(starved);
-        expose({ reviewToken: noReview, reviewAccess: noReview, ...mainApi, evictionPlan }, endpoint(port1));
+        expose({ reviewToken: noReview, reviewAccess: noReview, ...mainApi }, endpoint(port1));
         current.port = port1;
         return { ...settings, metricsSegments: state.metricsSegments(), servingCertificate: current.certificate, main: port2 };
       },
       onClosed: () => current.port?.close(),
     });
     return new ServerThread(thread, current);
-  }
-
-  /** Sets the part that plans evictions: it starts later than this thread. Until then requests for a plan are rejected. */
-  serveEvictionPlans(plan: PlanEviction): void {
-    this.#current.evictionPlan = async (signal) => JSON.stringify(plan(signal ?? undefined));
   }
 
   addresses(): ReturnType<ServerApi['addresses']> {

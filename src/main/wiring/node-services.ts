@@ -17,13 +17,13 @@ import {
   MachineWatch,
   nodeAllocatable,
   nodeCapacity,
+  NodeInfoSource,
   PodCIDRSync,
   resourceSettings,
   threadErrors,
   watchRuntimeSocket,
   type ClusterNode,
   type Node,
-  type NodeInfoSource,
 } from '../node/index.ts';
 import { NodePressure } from '../eviction/index.ts';
 import { NodeShutdownState } from '../node-shutdown/index.ts';
@@ -32,7 +32,6 @@ import type { EventSink } from '../events/index.ts';
 
 export interface NodeServicesOptions extends KubeletContext {
   readonly runtime: RuntimeServices;
-  readonly nodeInfo: NodeInfoSource;
   readonly events: EventSink;
   /** Null when standalone. */
   readonly cluster: Cluster | null;
@@ -46,6 +45,7 @@ export interface NodeServicesOptions extends KubeletContext {
 
 export interface NodeServices {
   readonly machine: MachineWatch;
+  readonly nodeInfo: NodeInfoSource;
   /** Null when standalone. */
   readonly clusterNode: ClusterNode | null;
   /** The eviction manager sets it, once it runs. */
@@ -58,21 +58,8 @@ export interface NodeServices {
 
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
-  const {
-    clock,
-    options,
-    nodeName,
-    threads,
-    log,
-    signal,
-    runtime,
-    nodeInfo,
-    events,
-    cluster,
-    setupProblem,
-    untilPodsKnown,
-    serverListens,
-  } = services;
+  const { clock, options, nodeName, threads, log, signal, runtime, events, cluster, setupProblem, untilPodsKnown, serverListens } =
+    services;
   const { live, flags, featureGates } = options;
   const config = live.view;
   const { state, host, stats } = threads;
@@ -123,14 +110,17 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     const capacity = nodeCapacity(info, config);
     return { capacity, allocatable: nodeAllocatable(capacity, resourceSettings(config, flags), info.hugePages) };
   };
-  await nodeInfo.start({
+  await local.untilNetworkKnown();
+  const nodeInfo = new NodeInfoSource({
+    nodeName,
     local,
     resources: () => toNodeResources(machine.current()),
     runtimeState,
     ...(clusterNode && { registeredHostIPs: () => clusterNode.hostIPs() }),
+    clock,
   });
   void nodeInfo.watch(signal);
-  return { machine, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
+  return { machine, nodeInfo, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
 }
 
 function startPodCIDRSync({ clock, options, threads, log, signal, runtime }: NodeServicesOptions, clusterNode: ClusterNode | null): void {

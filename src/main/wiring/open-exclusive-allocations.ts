@@ -6,7 +6,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeInfoSource } from '../node/index.ts';
 
 export interface ExclusiveAllocationsStart extends Pick<KubeletContext, 'random' | 'options' | 'log' | 'shutdown' | 'podLifecycle'> {
-  readonly nodeInfo: NodeInfoSource;
+  readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
   readonly cache: RuntimeStatusCache;
 }
 

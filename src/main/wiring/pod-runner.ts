@@ -10,7 +10,7 @@ import type { RuntimeServices } from './runtime-services.ts';
 import { startEviction } from './start-eviction.ts';
 import { startNodeCgroups } from './start-node-cgroups.ts';
 import { startNodeShutdown } from './start-node-shutdown.ts';
-import { startPodObjects, type PodObjects } from './start-pod-objects.ts';
+import { startPodObjects, type PodObjects, type PodObjectsStart } from './start-pod-objects.ts';
 import { startPods, type PodsStart } from './start-pods.ts';
 import { startVolumes } from './start-volumes.ts';
 import type { Volumes } from './create-volume-manager.ts';
@@ -19,6 +19,7 @@ type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusiveAllocations' | 'nod
 
 export type PodRunnerOptions = KubeletContext &
   ExclusiveAllocationsStart &
+  Pick<PodObjectsStart, 'providePullTokens'> &
   Omit<PodsStart, keyof Made | 'threads'> & {
     readonly runtime: RuntimeServices;
     readonly nodeServices: NodeServices;

@@ -2,6 +2,7 @@
  * Starts the parts that know the container runtime: the runtime's state, the images thread and the probes thread. The kubelet's start does
  * not wait for these threads; wiring/early-threads.ts starts the others.
  */
+import type { PullTokensApi } from '../../shared/contracts/credential-providers.ts';
 import type { PullWait } from '../../shared/contracts/images.ts';
 import type { ProbeResult } from '../../shared/contracts/probes.ts';
 import { setRuntimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
@@ -19,6 +20,7 @@ export interface RuntimeServicesOptions extends KubeletContext {
   readonly probes: ProbeManager;
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
   readonly onPullWait: (wait: PullWait) => void;
+  readonly pullToken: PullTokensApi['pullToken'];
 }
 
 export interface RuntimeServices {
@@ -38,6 +40,7 @@ export function startRuntimeServices({
   probes: probeManager,
   onProbeResults,
   onPullWait,
+  pullToken,
 }: RuntimeServicesOptions): RuntimeServices {
   const { state, snapshot, usage, pleg } = threads;
   const images = ImagesThread.start({
@@ -46,6 +49,7 @@ export function startRuntimeServices({
     settings: imagesSettings(options, { snapshot, usage }),
     onEvent: (event) => events.record(event),
     onPullWait,
+    pullToken,
   });
   shutdown.register('images', () => images.close());
   const probes = ProbesThread.create({

@@ -1,4 +1,5 @@
 /** Starts the parts that keep what pods use of the API server: their objects, and the runtime classes. A standalone kubelet has neither. */
+import type { PullTokensApi } from '../../shared/contracts/credential-providers.ts';
 import { Listeners } from '../../shared/concurrency/listeners.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { EventSink } from '../events/index.ts';
@@ -7,7 +8,6 @@ import type { PodObjectManager, RuntimeClassManager } from '../objects/index.ts'
 import type { PodManager } from '../pods/pod-manager.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
-import type { ImagesThread } from '../threads/images-thread.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
@@ -15,7 +15,8 @@ export interface PodObjectsStart extends Pick<KubeletContext, 'podLifecycle'> {
   /** Null when standalone. */
   readonly cluster: Pick<Cluster, 'startPodObjectManager' | 'startRuntimeClassManager'> | null;
   readonly nodeServices: { readonly clusterNode: ClusterNode | null };
-  readonly runtime: { readonly images: Pick<ImagesThread, 'servePullTokens'> };
+  /** Called once in a cluster. */
+  readonly providePullTokens: (pullToken: PullTokensApi['pullToken']) => void;
   readonly cache: RuntimeStatusCache;
   readonly podManager: PodManager;
   readonly events: EventSink;
@@ -29,7 +30,7 @@ export interface PodObjects {
 }
 
 export function startPodObjects(start: PodObjectsStart): PodObjects {
-  const { podLifecycle, cluster, nodeServices, runtime, cache, podManager, events } = start;
+  const { podLifecycle, cluster, nodeServices, providePullTokens, cache, podManager, events } = start;
   const { clusterNode } = nodeServices;
   const objectChanges = new Listeners<[uids: Iterable<PodUID>]>();
   const wake = (uids: Iterable<PodUID>) => objectChanges.notify(uids);
@@ -38,7 +39,7 @@ export function startPodObjects(start: PodObjectsStart): PodObjects {
       ? cluster.startPodObjectManager(clusterNode, { isRunning: (uid) => isPodRunning(cache.get(uid)), onChanged: wake, events })
       : undefined;
   if (podObjects) {
-    runtime.images.servePullTokens((request) => podObjects.pullToken(request));
+    providePullTokens((request) => podObjects.pullToken(request));
     podLifecycle.register({
       name: 'pod-objects',
       admitted: (pod) => podObjects.registerPod(pod),

@@ -107,6 +107,7 @@ function startAll() {
     },
     onEvent: () => {},
     onPullWait: () => {},
+    pullToken: () => Promise.reject(new Error('no tokens here')),
   });
   const stats = StatsThread.start({
     ...common,

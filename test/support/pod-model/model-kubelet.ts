@@ -89,6 +89,7 @@ export class ModelKubelet {
       nodeServices: modelNodeServices,
       nodeCgroups: { onPodsChanged: () => {} },
       cluster: null,
+      providePullTokens: () => {},
       dispatcher,
       events,
       sources,

@@ -70,6 +70,5 @@ function imagesThread(host: ModelHost, life: Life, snapshot: RuntimeSnapshotRead
     removeContainers: async (ids: readonly ContainerID[]) => {
       for (const id of ids) removeDead(host, id);
     },
-    servePullTokens: () => {},
   };
 }

@@ -1,5 +1,4 @@
 /** Starts a real server thread with HTTPS, certificates in a separate folder, and a fake API of main. */
-import type { PlanEviction } from '../../../src/shared/contracts/eviction.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -48,7 +47,6 @@ export async function aSecureServer(t: TestHooks, over: SecureServerOverrides = 
     mainApi: fakeMainApi(over.mainApi),
     settings: serverSettings({ secure, ...over.settings }),
   });
-  server.serveEvictionPlans((signal) => ({ ranking: { signal: signal ?? null } }) as unknown as ReturnType<PlanEviction>);
   t.after(async () => {
     heartbeat.stop();
     await server.close();

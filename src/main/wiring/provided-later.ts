@@ -1,0 +1,15 @@
+/**
+ * A function that early parts call, and that a later part provides: threads that serve requests start before the parts that answer them. Until then
+ * `before` answers. Returns the function, and the one that provides it, once; a provider that is not used does not compile (noUnusedLocals).
+ */
+export function providedLater<Answer extends (...args: never[]) => unknown>(
+  before: Answer,
+): readonly [ask: Answer, provide: (answer: Answer) => void] {
+  let answer = before;
+  const ask = ((...args: never[]) => answer(...args)) as Answer;
+  const provide = (provided: Answer) => {
+    if (answer !== before) throw new Error('the function is provided already');
+    answer = provided;
+  };
+  return [ask, provide];
+}
