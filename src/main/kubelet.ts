@@ -41,7 +41,7 @@ import type { EarlyThreads } from './wiring/early-threads.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { startNodeServices } from './wiring/node-services.ts';
 import { createPodResourcesLister } from './wiring/create-pod-resources-lister.ts';
-import { createProbeManager } from './wiring/create-probe-manager.ts';
+import { createProbeManager, createProbesThread } from './wiring/create-probe-manager.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { providedLater } from './wiring/provided-later.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
@@ -132,7 +132,8 @@ export async function runKubelet({
     const slowPhases = new SlowPhases({ timelines, events, clock, logger: log('pod-timelines') });
     shutdown.register('pod-timelines', async () => slowPhases.close());
     const unfinishedHooks = await readUnfinishedHooks(flags.rootDirectory, log('probes'));
-    const probes = createProbeManager({ ...context, cache, unfinishedHooks });
+    const probesThread = createProbesThread(context);
+    const probes = createProbeManager({ ...context, thread: probesThread, cache, unfinishedHooks });
     const allocation = await openAllocation(context);
     const statuses = createApiStatusCache({
       ...context,
@@ -153,6 +154,7 @@ export async function runKubelet({
     const runtime = startRuntimeServices({
       ...context,
       events,
+      probesThread,
       probes,
       onProbeResults: (results) => syncLoop.onProbeResults(results),
       onPullWait: (wait) => timelines.pullWait(wait),
@@ -176,7 +178,7 @@ export async function runKubelet({
       inspectPod: (uid) => pleg.inspectPod(uid),
       imageGcPlan: () => runtime.images.planImageGc(neededImages({ podManager, statuses, cache, clock })),
       evictionPlan,
-      probeMetrics: (format) => runtime.probes.renderMetrics(format),
+      probeMetrics: (format) => probesThread.renderMetrics(format),
       runtimeMetrics: (format) => stats.runtimeMetrics(format),
       cluster,
       logger: log('server'),

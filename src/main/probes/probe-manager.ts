@@ -1,5 +1,6 @@
 /** Main's side of probes. Upstream: pkg/kubelet/prober/prober_manager.go, and the probe results in pkg/kubelet/kubelet.go syncLoopIteration. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Listeners } from '../../shared/concurrency/listeners.ts';
 import type { ProbedContainer, ProbedPod, ProbeEvent, ProbeResult } from '../../shared/contracts/probes.ts';
 import type { ProbeVerdicts } from '../../shared/contracts/pod-sync/task.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -18,6 +19,10 @@ import type { ProbeGates } from './resolve-action.ts';
 import { probedContainers, toProbedPod } from './to-probed-pod.ts';
 
 export interface ProbeManagerOptions {
+  readonly thread: ProbesReceiver & {
+    /** Notified when the thread starts, or starts again: it knows no pod. */
+    readonly starts: Listeners;
+  };
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   /** Gate ChangeContainerStatusOnKubeletRestart: containers with probes start over when the kubelet restarts. */
   readonly forgetsOnRestart: boolean;
@@ -58,19 +63,11 @@ export class ProbeManager {
 
   constructor(options: ProbeManagerOptions) {
     this.#options = options;
-    const { clock, logger } = options;
+    const { thread, clock, logger } = options;
     this.hooks = new PostStartHooks(options.unfinishedHooks);
     this.#eventLimit = new SpamFilter(clock);
-    this.#sender = new ProbedPodSender({ probedPod: (uid) => this.#toSend(uid), clock, logger });
-  }
-
-  connect(thread: ProbesReceiver): void {
-    this.#sender.connect(thread);
-  }
-
-  /** The thread has started, and knows nothing. */
-  onThreadStart(): void {
-    this.#sender.send(this.#pods.keys());
+    this.#sender = new ProbedPodSender({ thread, probedPod: (uid) => this.#toSend(uid), clock, logger });
+    thread.starts.add(() => this.#sender.send(this.#pods.keys()));
   }
 
   /**

@@ -11,6 +11,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 export type ProbesReceiver = Pick<ProbesApi, 'setPods' | 'removePods'>;
 
 export interface ProbedPodSenderOptions {
+  readonly thread: ProbesReceiver;
   /** Returns the pod as it is to be probed now; undefined when it is not known any more. */
   readonly probedPod: (uid: PodUID) => ProbedPod | undefined;
   readonly clock: Pick<Clock, 'after'>;
@@ -22,7 +23,6 @@ const retryMs = 1000;
 
 export class ProbedPodSender {
   readonly #options: ProbedPodSenderOptions;
-  #thread: ProbesReceiver | null = null;
   #changed = new Set<PodUID>();
   /** Pods whose probes start over, with main's results. */
   #restarted = new Set<PodUID>();
@@ -30,11 +30,6 @@ export class ProbedPodSender {
 
   constructor(options: ProbedPodSenderOptions) {
     this.#options = options;
-  }
-
-  connect(thread: ProbesReceiver): void {
-    this.#thread = thread;
-    this.#schedule();
   }
 
   /** The pods have changed, or are not known any more. */
@@ -50,13 +45,13 @@ export class ProbedPodSender {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || !this.#thread || this.#changed.size === 0) return;
+    if (this.#isScheduled || this.#changed.size === 0) return;
     this.#isScheduled = true;
-    const thread = this.#thread;
-    setImmediate(() => void this.#flush(thread));
+    setImmediate(() => void this.#flush());
   }
 
-  async #flush(thread: ProbesReceiver): Promise<void> {
+  async #flush(): Promise<void> {
+    const { thread } = this.#options;
     const uids = [...this.#changed];
     this.#changed = new Set();
     const restarted = this.#restarted;

@@ -1,4 +1,5 @@
 /** Main's half of the probes thread. */
+import { Listeners } from '../../shared/concurrency/listeners.ts';
 import { encodeFamilies, toBytes } from '../../shared/metrics/exposition/encode.ts';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type { ProbedPod, ProbeNotification, ProbesApi, ProbesWorkerData } from '../../shared/contracts/probes.ts';
@@ -10,19 +11,19 @@ import type { Thread } from './thread.ts';
 
 export interface ProbesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<ProbesWorkerData, 'results'>;
-  readonly onNotification: (notification: ProbeNotification) => void;
-  /** The thread starts, or starts again: it knows no pod. */
-  readonly onStart: () => void;
 }
 
 /** 4 MB are enough for 100 pods. The rest is for hostile pods: 500 of them with 512 KB of probes each (main/probes/to-probed-pod.ts). */
 const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 2 };
 
 export class ProbesThread {
+  /** Notified when the thread starts, or starts again: it knows no pod. */
+  readonly starts = new Listeners();
+  readonly notifications = new Listeners<[ProbeNotification]>();
   readonly #lazy: LazyThread<ProbesApi>;
 
   private constructor(options: ProbesThreadOptions) {
-    this.#lazy = new LazyThread(() => start(options));
+    this.#lazy = new LazyThread(() => start(options, this));
   }
 
   /** The thread starts with its first pod: many nodes have no probes. */
@@ -53,15 +54,18 @@ export class ProbesThread {
   }
 }
 
-function start({ state, logger, settings, onNotification, onStart }: ProbesThreadOptions): Thread<ProbesApi> {
-  const results = new EventChannel(onNotification, logger);
+function start(
+  { state, logger, settings }: ProbesThreadOptions,
+  { starts, notifications }: Pick<ProbesThread, 'starts' | 'notifications'>,
+): Thread<ProbesApi> {
+  const results = new EventChannel<ProbeNotification>((notification) => notifications.notify(notification), logger);
   return startThread<ProbesApi, ProbesWorkerData>({
     name: 'probes',
     resourceLimits,
     state,
     logger,
     onStart: () => {
-      onStart();
+      starts.notify();
       return { ...settings, results: results.open() };
     },
     onClosed: () => results.close(),

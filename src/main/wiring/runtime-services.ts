@@ -1,6 +1,6 @@
 /**
- * Starts the parts that know the container runtime: the runtime's state, the images thread and the probes thread. The kubelet's start does
- * not wait for these threads; wiring/early-threads.ts starts the others.
+ * Starts the parts that know the container runtime: the runtime's state and the images thread, and applies the results of the probes thread. The
+ * kubelet's start does not wait for these threads; wiring/early-threads.ts starts the others.
  */
 import type { PullTokensApi } from '../../shared/contracts/credential-providers.ts';
 import type { PullWait } from '../../shared/contracts/images.ts';
@@ -11,12 +11,13 @@ import type { KubeletContext } from './kubelet-context.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import { RuntimeState } from '../node/index.ts';
 import type { EventSink } from '../events/index.ts';
-import { imagesSettings, probesSettings } from './thread-settings.ts';
+import { imagesSettings } from './thread-settings.ts';
 import { ImagesThread } from '../threads/images-thread.ts';
-import { ProbesThread } from '../threads/probes-thread.ts';
+import type { ProbesThread } from '../threads/probes-thread.ts';
 
 export interface RuntimeServicesOptions extends KubeletContext {
   readonly events: EventSink;
+  readonly probesThread: ProbesThread;
   readonly probes: ProbeManager;
   readonly onProbeResults: (results: readonly ProbeResult[]) => void;
   readonly onPullWait: (wait: PullWait) => void;
@@ -26,7 +27,6 @@ export interface RuntimeServicesOptions extends KubeletContext {
 export interface RuntimeServices {
   readonly runtimeState: RuntimeState;
   readonly images: ImagesThread;
-  readonly probes: ProbesThread;
 }
 
 /** Returns before the runtime has answered: the threads load meanwhile. */
@@ -37,7 +37,8 @@ export function startRuntimeServices({
   log,
   shutdown,
   events,
-  probes: probeManager,
+  probesThread,
+  probes,
   onProbeResults,
   onPullWait,
   pullToken,
@@ -52,21 +53,13 @@ export function startRuntimeServices({
     pullToken,
   });
   shutdown.register('images', () => images.close());
-  const probes = ProbesThread.create({
-    state,
-    logger: log('probes'),
-    settings: probesSettings(options),
-    onNotification: ({ results, events: probeEvents }) => {
-      // The status that the events are about comes first.
-      onProbeResults(results);
-      probeManager.recordEvents(probeEvents, events);
-    },
-    onStart: () => probeManager.onThreadStart(),
+  probesThread.notifications.add(({ results, events: probeEvents }) => {
+    // The status that the events are about comes first.
+    onProbeResults(results);
+    probes.recordEvents(probeEvents, events);
   });
-  probeManager.connect(probes);
-  shutdown.register('probes', () => probes.close());
   const runtimeState = new RuntimeState({ fetchInfo: () => pleg.runtimeInfo(), clock, logger: log('runtime-state') });
-  return { runtimeState, images, probes };
+  return { runtimeState, images };
 }
 
 /**

@@ -131,8 +131,6 @@ function startAll() {
   const probes = ProbesThread.create({
     ...common,
     settings: { runtimeEndpoint, runtimeRequestTimeoutMs: 2000 },
-    onNotification: () => {},
-    onStart: () => {},
   });
   const handlers = {
     ensureImage: () => Promise.reject(new Error('no images here')),

@@ -149,9 +149,8 @@ test('the probes thread is restarted when it is killed', async () => {
     state,
     logger,
     settings: { runtimeEndpoint: 'unix:///nowhere', runtimeRequestTimeoutMs: 2000 },
-    onNotification: () => {},
-    onStart: () => (starts += 1),
   });
+  probes.starts.add(() => (starts += 1));
   after(() => probes.close());
   const before = probes.thread.threadId;
   await probes.thread.kill();

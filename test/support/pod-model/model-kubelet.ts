@@ -64,7 +64,12 @@ export class ModelKubelet {
     const dispatcher = new PodDispatcher({ clock, cores: 4 });
     const timelines = startTimelines({ clock, maxPods: context.options.config.maxPods, podManager, cache, logger });
     const statusManager = startStatusManager({ ...context, client: host.client(life), podManager, apiPods: host.apiPods, timelines });
-    const probes = createProbeManager({ ...context, cache, unfinishedHooks: [] });
+    const onResults = (results: readonly ProbeResult[]) => {
+      for (const result of results) host.onProbeResult(result);
+      if (life.isAlive) syncLoop.onProbeResults(results);
+    };
+    const thread = new ModelProbes({ clock, outcome: host.outcome, onResults });
+    const probes = createProbeManager({ ...context, thread, cache, unfinishedHooks: [] });
     const allocation = await openAllocation({ ...context, disk: host.checkpoints.diskOf(life) });
     const { allocationManager } = allocation;
     const nodeInfo = { current: () => aNode };
@@ -99,11 +104,6 @@ export class ModelKubelet {
     };
     const volumes = createVolumeManager({ ...context, objects: undefined, thread: threads.volumes });
     const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes });
-    const onResults = (results: readonly ProbeResult[]) => {
-      for (const result of results) host.onProbeResult(result);
-      if (life.isAlive) syncLoop.onProbeResults(results);
-    };
-    probes.connect(new ModelProbes({ clock, outcome: host.outcome, onResults }));
     return new ModelKubelet({ life, stop, context, syncLoop, threads, sources, podStates, cache, handlers });
   }
 

@@ -1,4 +1,5 @@
 /** The probes of a modelled kubelet: each second, every probe that may run has the result that the test wants for its pod. */
+import { Listeners } from '../../../src/shared/concurrency/listeners.ts';
 import type { ProbedPod, ProbeOutcome, ProbeResult, ProbeType } from '../../../src/shared/contracts/probes.ts';
 import type { Clock } from '../../../src/shared/time/clock.ts';
 
@@ -11,6 +12,7 @@ export interface ModelProbesOptions {
 const periodMs = 1000;
 
 export class ModelProbes {
+  readonly starts = new Listeners();
   readonly #options: ModelProbesOptions;
   readonly #pods = new Map<string, ProbedPod>();
   readonly #last = new Map<string, ProbeOutcome>();

@@ -11,6 +11,7 @@ import { PodWorkers } from '../../../src/main/pods/workers/pod-workers.ts';
 import { PodStates } from '../../../src/main/pods/lifecycle/pod-states.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
+import { Listeners } from '../../../src/shared/concurrency/listeners.ts';
 import { WorkQueue } from '../../../src/shared/concurrency/work-queue.ts';
 import { ProbeManager } from '../../../src/main/probes/index.ts';
 import type { PodTask } from '../../../src/main/threads/task-channel.ts';
@@ -88,6 +89,7 @@ export class FakeNode {
   /** Counts prioritized slots. */
   prioritized = 0;
   readonly probes = new ProbeManager({
+    thread: { setPods: async () => {}, removePods: async () => {}, starts: new Listeners() },
     runtimeStatus: (uid) => this.cache.get(uid),
     forgetsOnRestart: false,
     gates: { H2CContainerProbe: false, GRPCContainerProbeTLS: false },

@@ -25,12 +25,11 @@ export function startProbesThread(runtimeEndpoint = 'unix:///nowhere.sock', runt
     state,
     logger,
     settings: { runtimeEndpoint, runtimeRequestTimeoutMs },
-    onStart: () => {},
-    onNotification: (notification) => {
-      results.push(...notification.results);
-      events.push(...notification.events);
-      for (const check of waiting) check();
-    },
+  });
+  probes.notifications.add((notification) => {
+    results.push(...notification.results);
+    events.push(...notification.events);
+    for (const check of waiting) check();
   });
   return {
     probes,

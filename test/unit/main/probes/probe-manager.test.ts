@@ -6,6 +6,7 @@ import { ProbeManager } from '../../../../src/main/probes/index.ts';
 import type { ProbedPod, ProbeResult } from '../../../../src/shared/contracts/probes.ts';
 import type { RuntimePodStatus } from '../../../../src/shared/contracts/runtime-status.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
+import { Listeners } from '../../../../src/shared/concurrency/listeners.ts';
 import { KubeletError } from '../../../../src/shared/errors/kubelet-error.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../../../src/shared/kubernetes/ids.ts';
@@ -29,10 +30,10 @@ function aManager({ forgetsOnRestart = false } = {}) {
   const { logger, lines } = aLogger();
   const clock = new FakeClock();
   const node: { status: RuntimePodStatus | null } = { status: running };
-  const manager = new ProbeManager({ runtimeStatus: () => node.status, forgetsOnRestart, gates, clock, logger });
   const sent: string[] = [];
   const pods: ProbedPod[] = [];
   const thread = {
+    starts: new Listeners(),
     problem: null as Error | null,
     answer: Promise.resolve(),
     async setPods(given: readonly ProbedPod[]) {
@@ -45,7 +46,7 @@ function aManager({ forgetsOnRestart = false } = {}) {
       sent.push(`remove ${uids.join(' ')}`);
     },
   };
-  manager.connect(thread);
+  const manager = new ProbeManager({ thread, runtimeStatus: () => node.status, forgetsOnRestart, gates, clock, logger });
   const generated = (pod: Pod = probed, lifecycle: 'syncing' | 'terminating' | 'terminated' = 'syncing') =>
     manager.onStatusGenerated(pod, { podIP: '10.0.0.7', lifecycle });
   const apply = (result: Partial<ProbeResult>) => {
@@ -124,12 +125,12 @@ test('a failed message is sent again; a closed thread gets none', async () => {
 });
 
 test('a thread that starts again gets every pod with its results', async () => {
-  const { manager, generated, apply, takeSent } = aManager();
+  const { thread, generated, apply, takeSent } = aManager();
   generated();
   apply({});
   apply({ probe: 'startup', containerID: 's' as ContainerID });
   await takeSent();
-  manager.onThreadStart();
+  thread.starts.notify();
   assert.deepEqual(await takeSent(), ['set uid-web [container-0 readiness:success liveness:-; s (starting) startup:success]']);
 });
 
