@@ -35,8 +35,6 @@ export interface PodSyncRun {
 
 export interface PodSyncPoolOptions extends ThreadDependencies {
   readonly settings: PodSyncSettings;
-  /** Absent: call `setHandlers` before the first task. */
-  readonly handlers?: TaskHandlers;
   readonly clock?: Clock;
   /** For tests: the entry of another worker. */
   readonly entry?: URL;
@@ -59,24 +57,14 @@ export class PodSyncPool {
   readonly #quarantine: QuarantinePool;
   readonly #suspects = new Suspects();
   readonly #weights: WeightLimiter;
-  #handlers: TaskHandlers | undefined;
   readonly #logger: Logger;
   readonly #clock: Clock;
   #closed = false;
   /** Rejects the tasks under way. */
   readonly #pending = new Set<(err: KubeletError) => void>();
 
-  private constructor({
-    state,
-    logger,
-    settings,
-    handlers,
-    clock = systemClock,
-    entry = entryUrl('pod-sync'),
-    minThreads = 1,
-  }: PodSyncPoolOptions) {
+  private constructor({ state, logger, settings, clock = systemClock, entry = entryUrl('pod-sync'), minThreads = 1 }: PodSyncPoolOptions) {
     const { podSyncThreads: maxThreads, threadStatuses, watchdog } = state;
-    this.#handlers = handlers;
     this.#logger = logger;
     this.#clock = clock;
     const workerData = state.podSyncWorkerData(settings);
@@ -88,11 +76,6 @@ export class PodSyncPool {
 
   static start(options: PodSyncPoolOptions): PodSyncPool {
     return new PodSyncPool(options);
-  }
-
-  /** Sets the handlers of the requests and notifications of all later tasks. */
-  setHandlers(handlers: TaskHandlers): void {
-    this.#handlers = handlers;
   }
 
   /**
@@ -107,10 +90,8 @@ export class PodSyncPool {
     return this.#pending.size + this.#weights.waiting;
   }
 
-  /** Runs one task on the least busy thread. Sends the task again when its thread dies. */
-  run(task: PodTask): PodSyncRun {
-    const handlers = this.#handlers;
-    if (!handlers) throw new Error('the sync pool has no handlers yet');
+  /** Runs one task on the least busy thread; the handlers get its requests and notifications. Sends the task again when its thread dies. */
+  run(task: PodTask, handlers: TaskHandlers): PodSyncRun {
     const traceParent = currentTraceParent();
     let channel: TaskChannel | null = null;
     let stopped: { readonly podEnds: boolean } | null = null;

@@ -37,7 +37,7 @@ const drainDeadlineMs = 1500;
 export interface PodWorkersStart
   extends Pick<KubeletContext, 'clock' | 'random' | 'options' | 'log' | 'shutdown' | 'podLifecycle'>, Allocation, PodObjects, Volumes {
   readonly threads: ResizesOptions['threads'] & {
-    readonly pool: Pick<PodSyncPool, 'run' | 'setHandlers'>;
+    readonly pool: Pick<PodSyncPool, 'run'>;
     readonly pleg: Pick<PlegThread, 'inspectPod'>;
   };
   readonly runtime: {
@@ -82,8 +82,12 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   });
   const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
   shutdown.register('work-queue', async () => workQueue.close());
+  const taskHandlers = { clock, images, podManager, cache, events, podObjects, volumes, volumeManager, dispatcher, timelines, probes };
   const workers = new PodWorkers({
-    pool,
+    createPool: (owner) => {
+      const handlers = createTaskHandlers({ ...taskHandlers, workers: owner, allocationManager });
+      return { run: (task) => pool.run(task, handlers) };
+    },
     inspectPod: (uid, created) => pleg.inspectPod(uid, created),
     cache,
     statuses,
@@ -122,22 +126,5 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
     logger: log('pod-updates'),
   });
   const resizes = startResizes({ ...start, workers, admission, workQueue });
-  pool.setHandlers(
-    createTaskHandlers({
-      clock,
-      images,
-      podManager,
-      cache,
-      events,
-      podObjects,
-      volumes,
-      volumeManager,
-      dispatcher,
-      workers,
-      timelines,
-      probes,
-      resizes,
-    }),
-  );
   return { workers, workQueue, resizes };
 }

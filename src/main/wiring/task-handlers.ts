@@ -10,7 +10,7 @@ import type { ImagesThread } from '../threads/images-thread.ts';
 import type { TaskHandlers } from '../threads/task-channel.ts';
 import type { PodObjectManager } from '../objects/index.ts';
 import type { MountedVolumes } from '../pods/mounted-volumes.ts';
-import type { ResizeManager } from '../allocation/index.ts';
+import type { AllocationManager } from '../allocation/index.ts';
 import type { VolumeManager } from '../volumes/index.ts';
 import type { ProbeManager } from '../probes/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
@@ -29,7 +29,7 @@ export interface TaskHandlersOptions {
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
   readonly timelines: PodTimelines;
   readonly probes: Pick<ProbeManager, 'hooks'>;
-  readonly resizes: Pick<ResizeManager, 'onActuated' | 'recordActuated'>;
+  readonly allocationManager: Pick<AllocationManager, 'setActuated' | 'settleWrites'>;
 }
 
 export function createTaskHandlers({
@@ -45,7 +45,7 @@ export function createTaskHandlers({
   workers,
   timelines,
   probes,
-  resizes,
+  allocationManager,
 }: TaskHandlersOptions): TaskHandlers {
   const startLatency = new PodStartLatency({ podManager, runtimeStatus: (uid) => cache.get(uid), clock });
   return {
@@ -62,8 +62,12 @@ export function createTaskHandlers({
     containersEnded: ({ podUID }) => workers.containersEnded(podUID),
     containerWaiting: (container, waiting, { podUID }) => workers.addWaitingReason(podUID, container, waiting),
     postStartHook: (container, unfinished) => probes.hooks.setUnfinished(container, unfinished),
-    actuated: (actuated, { podUID }) => resizes.onActuated(podUID, actuated),
-    recordActuated: (actuated, { podUID }) => resizes.recordActuated(podUID, actuated),
+    actuated: (actuated, { podUID }) => allocationManager.setActuated(podUID, actuated),
+    // A container starts also when the record can't be written.
+    recordActuated: async (actuated, { podUID }) => {
+      allocationManager.setActuated(podUID, actuated);
+      await allocationManager.settleWrites();
+    },
     beginRestart: (containers, task) => {
       const knownContainers = task.kind === 'sync' ? (task.status?.containers ?? []) : [];
       return workers.beginRestart(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
-import { PlegThread, PodSyncPool, SharedThreadState, type PodTask } from '../../../src/main/threads/index.ts';
+import { PlegThread, PodSyncPool, SharedThreadState, type PodTask, type TaskHandlers } from '../../../src/main/threads/index.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../src/shared/contracts/runtime-status.ts';
@@ -44,15 +44,15 @@ async function aNode(t: TestContext, threads = 2) {
     state,
     logger,
     settings,
-    handlers: {
-      ensureImage: async ({ image }) => {
-        const { imageRef } = await client.images.call('pullImage', { image: { image } }, { deadlineMs: 10_000 });
-        return { outcome: 'present', imageRef };
-      },
-      startPermit: () => Promise.resolve({ release: () => {} }),
-      event: (event) => events.push(event),
-    },
   });
+  const handlers: TaskHandlers = {
+    ensureImage: async ({ image }) => {
+      const { imageRef } = await client.images.call('pullImage', { image: { image } }, { deadlineMs: 10_000 });
+      return { outcome: 'present', imageRef };
+    },
+    startPermit: () => Promise.resolve({ release: () => {} }),
+    event: (event) => events.push(event),
+  };
   const cache = new RuntimeStatusCache();
   const pleg = PlegThread.start({
     state,
@@ -78,7 +78,7 @@ async function aNode(t: TestContext, threads = 2) {
     await pleg.inspectPod(podUID(pod));
     return cache.get(podUID(pod));
   };
-  const run = (task: Omit<PodTask, 'node' | 'podUID'>, pod: Pod) => pool.run({ ...task, node, podUID: podUID(pod) } as PodTask);
+  const run = (task: Omit<PodTask, 'node' | 'podUID'>, pod: Pod) => pool.run({ ...task, node, podUID: podUID(pod) } as PodTask, handlers);
   return {
     runtime,
     pool,

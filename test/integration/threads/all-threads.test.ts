@@ -132,12 +132,7 @@ function startAll() {
     ...common,
     settings: { runtimeEndpoint, runtimeRequestTimeoutMs: 2000 },
   });
-  const handlers = {
-    ensureImage: () => Promise.reject(new Error('no images here')),
-    startPermit: async () => ({ release: () => {} }),
-    event: () => {},
-  };
-  const pool = PodSyncPool.start({ ...common, settings, handlers });
+  const pool = PodSyncPool.start({ ...common, settings });
   return { server, health, pleg, images, stats, probes, pool };
 }
 

@@ -36,7 +36,6 @@ function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}, more: P
     state,
     logger,
     settings: settings as PodSyncSettings,
-    handlers,
     entry: new URL('pool-worker.ts', import.meta.url),
     ...more,
   });
@@ -45,14 +44,15 @@ function aPool(over: Partial<TaskHandlers> = {}, settings: unknown = {}, more: P
     await pool.close();
   });
   const threads = () => new HeartbeatsReader(state.heartbeats).threads().filter(({ thread }) => thread.startsWith('pod-sync-'));
-  return { pool, lines, permits, threads };
+  const run = (task: PodTask) => pool.run(task, handlers);
+  return { pool, run, lines, permits, threads };
 }
 const aTask = (podUID: string): PodTask => ({ kind: 'cleanUp', podUID: podUID as PodUID, node: {} as never });
 
 test('a task gets replies to its requests over its channel, and its permit is released', async () => {
   const recorded = Promise.withResolvers<RecordedEvent>();
-  const { pool, permits } = aPool({ event: recorded.resolve });
-  assert.equal((await pool.run(aTask('image-and-permit')).result).outcome, 'synced');
+  const { pool, run, permits } = aPool({ event: recorded.resolve });
+  assert.equal((await run(aTask('image-and-permit')).result).outcome, 'synced');
   assert.deepEqual(permits, ['sandbox true']);
   const [permit, image] = JSON.parse((await recorded.promise).message) as { type: string; id: number }[];
   assert.deepEqual([permit?.type, permit?.id, image?.type, image?.id], ['startPermit', 1, 'ensureImage', 2]);
@@ -60,9 +60,9 @@ test('a task gets replies to its requests over its channel, and its permit is re
 });
 
 test('each thread prepares before its first task when main requests it', async () => {
-  const { pool } = aPool();
+  const { pool, run } = aPool();
   const arePrepared = async () => {
-    const results = await Promise.all([pool.run(aTask('is-ready')).result, pool.run(aTask('is-ready')).result]);
+    const results = await Promise.all([run(aTask('is-ready')).result, run(aTask('is-ready')).result]);
     return results.map(({ retryAtMs }) => retryAtMs);
   };
   assert.deepEqual(await arePrepared(), [0, 0]);
@@ -71,9 +71,9 @@ test('each thread prepares before its first task when main requests it', async (
 });
 
 test('a task gets the command to stop, and the shortest grace period', async () => {
-  const { pool } = aPool();
-  const stopped = pool.run(aTask('until-stopped'));
-  const shrunk = pool.run(aTask('until-shrunk'));
+  const { run } = aPool();
+  const stopped = run(aTask('until-stopped'));
+  const shrunk = run(aTask('until-shrunk'));
   stopped.stop(false);
   shrunk.shrinkGracePeriod(5);
   shrunk.shrinkGracePeriod(30);
@@ -82,9 +82,9 @@ test('a task gets the command to stop, and the shortest grace period', async () 
 });
 
 test('hundreds of tasks share the threads', async () => {
-  const { pool } = aPool();
-  const runs = Array.from({ length: 600 }, () => pool.run(aTask('until-stopped')));
-  const slots = await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('which-slot')).result));
+  const { run } = aPool();
+  const runs = Array.from({ length: 600 }, () => run(aTask('until-stopped')));
+  const slots = await Promise.all(Array.from({ length: 4 }, () => run(aTask('which-slot')).result));
   assert.ok(slots.every(({ retryAtMs }) => retryAtMs === 0 || retryAtMs === 1));
   for (const run of runs) run.stop(false);
   const results = await Promise.all(runs.map(({ result }) => result));
@@ -92,9 +92,9 @@ test('hundreds of tasks share the threads', async () => {
 });
 
 test('tasks that are lost with their threads are sent again, with their commands', async () => {
-  const { pool, lines, threads } = aPool();
-  await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
-  const runs = Array.from({ length: 20 }, () => pool.run(aTask('until-stopped')));
+  const { pool, run, lines, threads } = aPool();
+  await Promise.all(Array.from({ length: 4 }, () => run(aTask('any')).result));
+  const runs = Array.from({ length: 20 }, () => run(aTask('until-stopped')));
   const before = threads().filter(({ alive }) => alive === 1).length;
   assert.equal(before, 2);
   await Promise.all([pool.kill(0), pool.kill(1)]);
@@ -112,7 +112,7 @@ test('the permits of a lost task are released, and its requests are cancelled', 
   const cancelled = Promise.withResolvers<string>();
   const released: string[] = [];
   const requested = Promise.withResolvers<void>();
-  const { pool } = aPool({
+  const { pool, run } = aPool({
     startPermit: (kind, _task, signal) => {
       if (kind === 'sandbox') return Promise.resolve({ release: (succeeded) => released.push(`${kind} ${succeeded}`) });
       requested.resolve();
@@ -124,7 +124,7 @@ test('the permits of a lost task are released, and its requests are cancelled', 
       });
     },
   });
-  pool.run(aTask('permit-then-hang')).result.catch(() => {});
+  run(aTask('permit-then-hang')).result.catch(() => {});
   await requested.promise;
   await Promise.all([pool.kill(0), pool.kill(1)]);
   assert.equal(await cancelled.promise, 'container');
@@ -133,28 +133,28 @@ test('the permits of a lost task are released, and its requests are cancelled', 
 });
 
 test('a task that kills every thread fails, and the pool continues', async () => {
-  const { pool } = aPool();
-  const result = await pool.run(aTask('kills-its-thread')).result;
+  const { run } = aPool();
+  const result = await run(aTask('kills-its-thread')).result;
   assert.equal(result.outcome, 'failed');
   assert.equal(result.outcome === 'failed' && result.failure.reason, 'SyncThreadLost');
-  assert.equal((await pool.run(aTask('any')).result).outcome, 'synced');
+  assert.equal((await run(aTask('any')).result).outcome, 'synced');
 });
 
 test('a task that was in a thread at two deaths runs alone, and ends no task of another pod from then on', async () => {
-  const { pool, threads, lines } = aPool();
+  const { pool, run, threads, lines } = aPool();
   const deaths = () => threads().reduce((sum, thread) => sum + thread.deaths, 0);
-  await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
-  const others = Array.from({ length: 4 }, () => pool.run(aTask('until-stopped')));
-  const killer = await pool.run(aTask('kills-its-thread')).result;
+  await Promise.all(Array.from({ length: 4 }, () => run(aTask('any')).result));
+  const others = Array.from({ length: 4 }, () => run(aTask('until-stopped')));
+  const killer = await run(aTask('kills-its-thread')).result;
   assert.equal(killer.outcome, 'failed');
   assert.equal(deaths(), 3);
   // Those that were in both threads are stopped, and do not delay the next attempts.
   for (const other of others) other.stop(false);
   assert.ok((await Promise.all(others.map(({ result }) => result))).every(({ outcome }) => outcome === 'stopped'));
-  const innocent = Array.from({ length: 20 }, () => pool.run(aTask('until-shrunk')));
+  const innocent = Array.from({ length: 20 }, () => run(aTask('until-shrunk')));
   const lost = () => lines.filter(({ msg }) => msg.startsWith('a task was lost')).length;
   const before = lost();
-  for (let attempt = 0; attempt < 3; attempt += 1) assert.equal((await pool.run(aTask('kills-its-thread')).result).outcome, 'failed');
+  for (let attempt = 0; attempt < 3; attempt += 1) assert.equal((await run(aTask('kills-its-thread')).result).outcome, 'failed');
   assert.equal(deaths(), 6);
   assert.equal(lost(), before);
   for (const one of innocent) one.shrinkGracePeriod(1);
@@ -163,9 +163,9 @@ test('a task that was in a thread at two deaths runs alone, and ends no task of 
 });
 
 test('threads that are killed at any moment, also while they start, are replaced, and no task is lost', async () => {
-  const { pool } = aPool();
+  const { pool, run } = aPool();
   for (let round = 0; round < 5; round += 1) {
-    const runs = Array.from({ length: 10 }, () => pool.run(aTask('any')).result);
+    const runs = Array.from({ length: 10 }, () => run(aTask('any')).result);
     if (round % 2 === 1) await runs[5];
     await Promise.all([pool.kill(0), pool.kill(1)]);
     for (const result of await Promise.all(runs)) assert.equal(result.outcome, 'synced');
@@ -174,8 +174,8 @@ test('threads that are killed at any moment, also while they start, are replaced
 });
 
 test('a thread’s entry is imported, not required: terminating a thread during a require aborts the process', async () => {
-  const { pool } = aPool();
-  assert.equal((await pool.run(aTask('is-required')).result).retryAtMs, 0);
+  const { run } = aPool();
+  assert.equal((await run(aTask('is-required')).result).retryAtMs, 0);
 });
 
 test('a manifest is decoded in the pool; a fault of the decoder is an error of the manifest', async () => {
@@ -190,21 +190,21 @@ test('a manifest is decoded in the pool; a fault of the decoder is an error of t
 });
 
 test('a closed pool rejects the tasks under way and later ones', async () => {
-  const { pool, threads } = aPool();
-  await pool.run(aTask('any')).result;
-  const { result } = pool.run(aTask('until-stopped'));
+  const { pool, run, threads } = aPool();
+  await run(aTask('any')).result;
+  const { result } = run(aTask('until-stopped'));
   const rejected = assert.rejects(result, { reason: 'ThreadClosed' });
   await pool.close();
   await rejected;
-  await assert.rejects(pool.run(aTask('any')).result, { reason: 'ThreadClosed' });
+  await assert.rejects(run(aTask('any')).result, { reason: 'ThreadClosed' });
   assert.ok(threads().every(({ alive, deaths }) => alive === 0 && deaths === 0));
 });
 
 test('a thread in an endless loop is terminated, and all of its tasks are sent again', async () => {
-  const { pool, lines, threads } = aPool({}, new SharedArrayBuffer(4));
-  await Promise.all(Array.from({ length: 4 }, () => pool.run(aTask('any')).result));
-  const blocking = pool.run(aTask('spins-once'));
-  const others = Array.from({ length: 20 }, () => pool.run(aTask('any')).result);
+  const { run, lines, threads } = aPool({}, new SharedArrayBuffer(4));
+  await Promise.all(Array.from({ length: 4 }, () => run(aTask('any')).result));
+  const blocking = run(aTask('spins-once'));
+  const others = Array.from({ length: 20 }, () => run(aTask('any')).result);
   assert.equal((await blocking.result).outcome, 'synced');
   assert.ok((await Promise.all(others)).every(({ outcome }) => outcome === 'synced'));
   assert.equal(lines.filter(({ msg }) => msg.startsWith('thread hangs')).length, 1);
@@ -212,10 +212,10 @@ test('a thread in an endless loop is terminated, and all of its tasks are sent a
 });
 
 test('a fault that a task leaves behind ends neither its thread nor the thread’s tasks', async () => {
-  const { pool, lines } = aPool();
-  const others = [pool.run(aTask('until-stopped')), pool.run(aTask('until-stopped'))];
-  for (let task = 0; task < 4; task += 1) assert.equal((await pool.run(aTask('leaves-faults')).result).outcome, 'synced');
-  assert.equal((await pool.run(aTask('any')).result).outcome, 'synced');
+  const { run, lines } = aPool();
+  const others = [run(aTask('until-stopped')), run(aTask('until-stopped'))];
+  for (let task = 0; task < 4; task += 1) assert.equal((await run(aTask('leaves-faults')).result).outcome, 'synced');
+  assert.equal((await run(aTask('any')).result).outcome, 'synced');
   for (const other of others) other.stop(false);
   assert.deepEqual(await Promise.all(others.map(async ({ result }) => (await result).outcome)), ['stopped', 'stopped']);
   assert.deepEqual(
@@ -226,24 +226,24 @@ test('a fault that a task leaves behind ends neither its thread nor the thread�
 
 test('many tasks start another thread, for which no task waits, and which ends a minute after them', async () => {
   const clock = new FakeClock();
-  const { pool, threads } = aPool({}, {}, { clock });
+  const { pool, run, threads } = aPool({}, {}, { clock });
   const alive = () => threads().filter(({ alive: isAlive }) => isAlive === 1).length;
   pool.prepare();
-  await pool.run(aTask('any')).result;
-  const runs = Array.from({ length: 40 }, () => pool.run(aTask('until-stopped')));
-  assert.equal((await pool.run(aTask('which-slot')).result).retryAtMs, 0);
+  await run(aTask('any')).result;
+  const runs = Array.from({ length: 40 }, () => run(aTask('until-stopped')));
+  assert.equal((await run(aTask('which-slot')).result).retryAtMs, 0);
   assert.equal(alive(), 1);
   while (alive() < 2) await sleep(10);
-  while ((await pool.run(aTask('which-slot')).result).retryAtMs === 0) await sleep(10);
-  assert.equal((await pool.run(aTask('is-ready')).result).retryAtMs, 1);
+  while ((await run(aTask('which-slot')).result).retryAtMs === 0) await sleep(10);
+  assert.equal((await run(aTask('is-ready')).result).retryAtMs, 1);
   for (const run of runs) run.stop(false);
   assert.ok((await Promise.all(runs.map(({ result }) => result))).every(({ outcome }) => outcome === 'stopped'));
   await clock.advance(59_999);
   assert.equal(alive(), 2);
-  const late = pool.run(aTask('until-stopped'));
+  const late = run(aTask('until-stopped'));
   await clock.advance(1);
   while (alive() > 1) await sleep(10);
-  assert.equal((await pool.run(aTask('which-slot')).result).retryAtMs, 0);
+  assert.equal((await run(aTask('which-slot')).result).retryAtMs, 0);
   late.stop(false);
   assert.equal((await late.result).outcome, 'stopped');
   assert.ok(threads().every(({ deaths }) => deaths === 0));

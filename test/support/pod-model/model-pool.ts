@@ -23,15 +23,10 @@ const maxSends = 4;
 
 export class ModelPool {
   readonly #options: ModelPoolOptions;
-  #handlers: TaskHandlers | null = null;
   readonly #inFlight = new Set<() => void>();
 
   constructor(options: ModelPoolOptions) {
     this.#options = options;
-  }
-
-  setHandlers(handlers: TaskHandlers): void {
-    this.#handlers = handlers;
   }
 
   /** Only the modelled kubelets make cgroups, and each removes those of its pods. */
@@ -44,14 +39,14 @@ export class ModelPool {
     for (const lose of this.#inFlight) lose();
   }
 
-  run(task: PodTask): PodSyncRun {
+  run(task: PodTask, handlers: TaskHandlers): PodSyncRun {
     let channel: TaskChannel | null = null;
     let stopped: { readonly podEnds: boolean } | null = null;
     let gracePeriodSeconds = Infinity;
     const send = async (): Promise<PodSyncResult | 'lost'> => {
       const life = new Life();
       const { kubelet, dependencies } = this.#options;
-      const sent = new TaskChannel(task, this.#handlers!, modelLogger, modelChannel());
+      const sent = new TaskChannel(task, handlers, modelLogger, modelChannel());
       channel = sent;
       if (gracePeriodSeconds < Infinity) sent.post({ type: 'shrinkGracePeriod', gracePeriodSeconds });
       if (stopped) sent.stop(stopped.podEnds);

@@ -117,7 +117,7 @@ export class FakeNode {
   });
   readonly workers: PodWorkers = new PodWorkers({
     podStates: this.podStates,
-    pool: { run: (task) => this.#run(task) },
+    createPool: () => ({ run: (task) => this.#run(task) }),
     inspectPod: async (uid) => {
       if (this.inspectError) throw this.inspectError;
       await this.beforeInspection();

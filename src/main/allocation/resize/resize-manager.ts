@@ -2,7 +2,6 @@
  * Resizes pods in place: allocates what a pod asks for as soon as it fits, and follows it until it is in force. A resize that does not fit is deferred,
  * and tried again when something may have been freed. Upstream: pkg/kubelet/allocation/allocation_manager.go, SyncPod in pkg/kubelet/kubelet.go.
  */
-import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { reportFault } from '../../../shared/faults/contain.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -46,7 +45,7 @@ export interface ResizeManagerDependencies {
   readonly podLevelResources: boolean;
   readonly allocationManager: Pick<
     AllocationManager,
-    'isAdmitted' | 'updatePodFromAllocation' | 'resize' | 'actuated' | 'setActuated' | 'takeUnrecorded' | 'settleWrites'
+    'isAdmitted' | 'updatePodFromAllocation' | 'resize' | 'actuated' | 'setActuated' | 'takeUnrecorded'
   >;
   readonly conditions: ResizeConditions;
   /** The pod as its source wants it now; undefined when none does, or when the pod ends. */
@@ -143,17 +142,6 @@ export class ResizeManager {
     if (ended) this.#record(pod, 'Normal', 'ResizeCompleted', resizeMessage('completed', pod, ended.generation));
     // A smaller pod has freed something.
     this.retry('pod_resized');
-  }
-
-  /** A sync has changed what is in force. */
-  onActuated(uid: PodUID, actuated: ActuatedResources): void {
-    this.#deps.allocationManager.setActuated(uid, actuated);
-  }
-
-  /** Resolves when the record is durable, or can't be written: a container starts nevertheless. */
-  async recordActuated(uid: PodUID, actuated: ActuatedResources): Promise<void> {
-    this.onActuated(uid, actuated);
-    await this.#deps.allocationManager.settleWrites();
   }
 
   /** A sync could not bring a resize into force. It is tried again. */

@@ -30,7 +30,9 @@ export interface PodWorkerSync {
   readonly isStatic: boolean | undefined;
 }
 
-export interface PodWorkersDependencies extends PodWorkerDependencies {
+export interface PodWorkersDependencies extends Omit<PodWorkerDependencies, 'pool'> {
+  /** Creates what runs the tasks of pods. These workers get the requests of the tasks that concern a pod's worker. */
+  readonly createPool: (workers: PodWorkers) => PodWorkerDependencies['pool'];
   readonly podStates: Pick<PodStates, 'add' | 'remove'>;
   readonly observers: Pick<
     PodLifecycleObservers,
@@ -42,11 +44,11 @@ export class PodWorkers implements PodWorkerOwner {
   readonly #workers = new Map<PodUID, PodWorker>();
   readonly #staticPodOrder = new StaticPodOrder();
   readonly #killer: PodKiller;
-  readonly #deps: PodWorkersDependencies;
+  readonly #deps: PodWorkersDependencies & PodWorkerDependencies;
   #closed = false;
 
   constructor(dependencies: PodWorkersDependencies) {
-    this.#deps = dependencies;
+    this.#deps = { ...dependencies, pool: dependencies.createPool(this) };
     this.#killer = new PodKiller(dependencies, (uid) => this.#workers.get(uid));
   }
 

@@ -70,7 +70,6 @@ function aNode(capacity: number, settings: Partial<ResizeSettings> = {}) {
       actuated: (uid) => actuated.get(uid),
       setActuated: (uid, changes) => void actuated.set(uid, changes),
       takeUnrecorded: () => false,
-      settleWrites: async () => {},
     },
     conditions,
     wanted: (uid) => wanted.get(uid),
@@ -128,7 +127,7 @@ function aNode(capacity: number, settings: Partial<ResizeSettings> = {}) {
     actuate: (name: string) => {
       const pod = wanted.get(name as PodUID)!;
       const { containers } = allocations.get(podUID(pod))!;
-      manager.onActuated(podUID(pod), { containers });
+      actuated.set(podUID(pod), { containers });
       manager.observe(allocatedPod(pod), running);
     },
     allocatedPod: (name: string) => allocatedPod(wanted.get(name as PodUID)!),
