@@ -29,7 +29,6 @@ export class Cluster {
   readonly reviews: Reviews;
   readonly #options: ClusterOptions;
   readonly #connection: ApiConnection;
-  #clusterNode: ClusterNode | undefined;
   /** Of the first Node that was seen: it stays until a restart, as upstream's. */
   #nodeUID: string | undefined;
 
@@ -80,7 +79,7 @@ export class Cluster {
     const recorder = new EventRecorder({
       client: this.client,
       nodeName,
-      nodeUID: () => (this.#nodeUID ??= this.#clusterNode?.store.get()?.metadata.uid),
+      nodeUID: () => this.#nodeUID,
       log: eventLog,
       initialDelayMs: eventDelayMs,
       untilIdle: (signal) => dispatcher.untilIdle(signal),
@@ -115,7 +114,7 @@ export class Cluster {
       logger: log('node'),
     });
     shutdown.register('node', () => clusterNode.close());
-    this.#clusterNode = clusterNode;
+    clusterNode.store.onChange(() => (this.#nodeUID ??= clusterNode.store.get()?.metadata.uid));
     return clusterNode;
   }
 
