@@ -147,7 +147,12 @@ export async function runKubelet({
     const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady.allReady(), clock, logger: log('server') });
     statuses.onChange((uid) => podFeed.onChanged(uid));
     const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager: allocation.allocationManager });
-    const podResources = createPodResourcesLister({ options, podManager, isActive: (pod) => activePods.isActive(pod) });
+    const podResources = createPodResourcesLister({
+      options,
+      podManager,
+      isActive: (pod) => activePods.isActive(pod),
+      allocatedPod: (pod) => allocation.allocationManager.updatePodFromAllocation(pod),
+    });
 
     const health = startHealth({ config, state, logger: log('health') });
     shutdown.register('health', async () => health?.close());

@@ -7,6 +7,7 @@ import type {
   ContainerResources,
   PodResources,
 } from '../../shared/pod-resources/generated/podresources-v1.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { ResourceProviders } from './resource-providers.ts';
 
@@ -14,6 +15,8 @@ export interface PodResourcesListerDependencies {
   readonly podManager: Pick<PodManager, 'all' | 'getByFullName'>;
   /** Whether the pod uses the node's resources or may do so (active-pods.ts). */
   readonly isActive: (pod: Pod) => boolean;
+  /** Returns the pod with the resources that were allocated to it. */
+  readonly allocatedPod: (pod: Pod) => AllocatedPod;
   readonly providers: ResourceProviders;
   readonly gates: {
     /** KubeletPodResourcesListUseActivePods. Off: List has pods that have ended, too. */
@@ -32,23 +35,24 @@ export class PodResourcesLister {
 
   /** v1alpha1 knows devices only, and lists pods that have ended. */
   list(version: 'v1' | 'v1alpha1'): PodResources[] {
-    const { podManager, isActive, providers, gates } = this.#deps;
+    const { podManager, isActive, allocatedPod, providers, gates } = this.#deps;
     const pods = podManager.all();
     providers.updateAllocatedDevices();
     if (version === 'v1alpha1') return pods.map((pod) => this.#devicesOf(pod));
-    return (gates.listUsesActivePods ? pods.filter(isActive) : pods).map((pod) => this.#resourcesOf(pod));
+    return (gates.listUsesActivePods ? pods.filter(isActive) : pods).map((pod) => this.#resourcesOf(allocatedPod(pod)));
   }
 
   get(namespace: string, name: string): PodResources | undefined {
-    const pod = this.#deps.podManager.getByFullName(podFullName({ metadata: { name, namespace } }));
-    return pod && this.#deps.isActive(pod) ? this.#resourcesOf(pod) : undefined;
+    const { podManager, isActive, allocatedPod } = this.#deps;
+    const pod = podManager.getByFullName(podFullName({ metadata: { name, namespace } }));
+    return pod && isActive(pod) ? this.#resourcesOf(allocatedPod(pod)) : undefined;
   }
 
   allocatable(): AllocatableResourcesResponse {
     return this.#deps.providers.allocatable();
   }
 
-  #resourcesOf(pod: Pod): PodResources {
+  #resourcesOf(pod: AllocatedPod): PodResources {
     const { providers, gates } = this.#deps;
     const { initContainers = [], containers } = pod.spec;
     return {
@@ -60,7 +64,7 @@ export class PodResourcesLister {
     };
   }
 
-  #containerOf(pod: Pod, container: Container): ContainerResources {
+  #containerOf(pod: AllocatedPod, container: Container): ContainerResources {
     const { providers } = this.#deps;
     return {
       name: container.name,

@@ -1,5 +1,6 @@
 /** What the PodResources API asks the resource managers. Upstream: pkg/kubelet/apis/podresources/types.go. */
-import type { Container, Pod } from '../../shared/kubernetes/api.ts';
+import type { Container } from '../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../allocation/index.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type {
   AllocatableResourcesResponse,
@@ -13,9 +14,9 @@ export interface ResourceProviders {
   updateAllocatedDevices(): void;
   devices(uid: PodUID, container: string): ContainerDevices[];
   /** The numbers of the CPUs that no other container uses. */
-  cpus(pod: Pod, container: Container): bigint[];
-  memory(pod: Pod, container: Container): ContainerMemory[];
-  dynamicResources(pod: Pod, container: Container): DynamicResource[];
+  cpus(pod: AllocatedPod, container: Container): bigint[];
+  memory(pod: AllocatedPod, container: Container): ContainerMemory[];
+  dynamicResources(pod: AllocatedPod, container: Container): DynamicResource[];
   /** Those of the pod as a whole, with those of its containers. */
   podCPUs(uid: PodUID): bigint[];
   podMemory(uid: PodUID): ContainerMemory[];

@@ -30,7 +30,8 @@ export class ActivePods {
   }
 
   /**
-   * Returns the pods that use the node's resources or may do so: not ended, not rejected. Upstream: filterOutInactivePods.
+   * Returns the pods that use the node's resources or may do so: not ended, not rejected. A pod that is not admitted yet counts with what its spec
+   * asks for. Upstream: filterOutInactivePods.
    * @param isForResize see `AllocationManager.countedPod`
    */
   list(isForResize = false): AllocatedPod[] {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { asAllocated } from '../../../../src/main/allocation/index.ts';
 import { noExclusiveResources, PodResourcesLister, type ResourceProviders } from '../../../../src/main/pod-resources/index.ts';
 import { PodManager } from '../../../../src/main/pods/pod-manager.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
@@ -17,6 +18,7 @@ function aLister(over: Partial<ResourceProviders> = {}, gates: Partial<{ listUse
   return new PodResourcesLister({
     podManager,
     isActive: ({ metadata }) => metadata.name !== 'over',
+    allocatedPod: asAllocated,
     providers: { ...noExclusiveResources, ...over },
     gates: { listUsesActivePods: true, podLevel: false, ...gates },
   });
