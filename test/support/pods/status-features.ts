@@ -15,6 +15,8 @@ export function statusFeaturesWith(values: Partial<StatusFeatures> = {}): Status
     restartGates: defaultRestartGates,
     podLevelResources: gates.enabled('PodLevelResources'),
     podResources: gates.enabled('InPlacePodLevelResourcesVerticalScaling'),
+    stopSignals: gates.enabled('ContainerStopSignals'),
+    imageVolumeRefs: gates.enabled('ImageVolumeWithDigest'),
     ...values,
   };
 }

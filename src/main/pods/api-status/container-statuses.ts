@@ -27,10 +27,10 @@ export interface ContainerStatusesInput {
   /** The pod is restarting all of its containers (isRestartingAll). */
   readonly restarting: boolean;
   readonly restartGates: RestartGates;
-  /** Gate ContainerStopSignals; absent: off. */
-  readonly stopSignals?: boolean;
-  /** Gate ImageVolumeWithDigest; absent: off. */
-  readonly imageVolumeRefs?: boolean;
+  /** Gate ContainerStopSignals. */
+  readonly stopSignals: boolean;
+  /** Gate ImageVolumeWithDigest. */
+  readonly imageVolumeRefs: boolean;
   /** Returns the results of an instance's probes. Absent: no container is probed, and probes count for nothing. */
   readonly probeResults?: (id: ContainerID) => ContainerProbeResults | undefined;
   /** Whether the postStart hook of an instance may still run. Absent: no. */
@@ -80,7 +80,7 @@ function statusFromRuntime(
     runtimeName,
     supportsRecursiveReadOnly: supportsRecursiveReadOnly(runtimeHandlers, handler),
     restarting: input.restarting,
-    stopSignals: input.stopSignals ?? false,
+    stopSignals: input.stopSignals,
     imageVolumes: input.imageVolumeRefs ? imageVolumesOf(input.pod) : noVolumes,
   };
   if (!newest) return statusWithoutRuntime(input.pod, context);

@@ -7,6 +7,7 @@
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { AllocatedPod } from '../../allocation/index.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import type { ContainerProbeResults } from '../../probes/index.ts';
@@ -34,15 +35,14 @@ export interface StatusFeatures {
   readonly podLevelResources: boolean;
   /** Gate InPlacePodLevelResourcesVerticalScaling: the pod's own `resources` and `allocatedResources`. */
   readonly podResources: boolean;
-  /** Gate ContainerStopSignals; absent: off. */
-  readonly stopSignals?: boolean;
-  /** Gate ImageVolumeWithDigest; absent: off. */
-  readonly imageVolumeRefs?: boolean;
+  /** Gate ContainerStopSignals. */
+  readonly stopSignals: boolean;
+  /** Gate ImageVolumeWithDigest. */
+  readonly imageVolumeRefs: boolean;
 }
 
 export interface ApiStatusInput extends StatusFeatures {
-  /** The pod with its allocated resources. */
-  readonly pod: Pod;
+  readonly pod: AllocatedPod;
   /** The conditions of a resize that has not ended. */
   readonly resize?: PodResizeConditions;
   /** The pod with the resources that are in force. Absent: the allocated ones. */

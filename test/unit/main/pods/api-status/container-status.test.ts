@@ -6,7 +6,7 @@ import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts
 import type { ContainerStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { aContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
-import { defaultRestartGates } from '../../../../support/pods/status-features.ts';
+import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
 test('status: a container shows the resources that the runtime reports', () => {
   const container = aContainer({ resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '500m', memory: '64Mi' } } });
@@ -19,7 +19,7 @@ test('status: a container shows the resources that the runtime reports', () => {
       waiting: {},
       node: { runtimeName: 'containerd' },
       restarting: false,
-      restartGates: defaultRestartGates,
+      ...statusFeaturesWith(),
     };
     return generateContainerStatuses(input, [container], [], 'regular')[0]?.resources;
   };
@@ -35,7 +35,7 @@ test('status: a container shows its image as the runtime reports it, with the re
     waiting: {},
     node: { runtimeName: 'r' },
     restarting: false,
-    restartGates: defaultRestartGates,
+    ...statusFeaturesWith(),
   };
   assert.equal(generateContainerStatuses(input, [aContainer()], [], 'regular')[0]?.imageID, 'local.example/app@sha256:manifest');
 });
@@ -56,7 +56,7 @@ table('status: a read-only mount shows whether the runtime makes it recursive', 
         waiting: {},
         node,
         restarting: false,
-        restartGates: defaultRestartGates,
+        ...statusFeaturesWith(),
       };
       const [status] = generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], [], 'regular');
       assert.deepEqual(status?.volumeMounts, [{ name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly: want }]);
@@ -74,7 +74,7 @@ test('status: a container shows its mounts before it is created, and the recursi
       waiting: {},
       node,
       restarting: false,
-      restartGates: defaultRestartGates,
+      ...statusFeaturesWith(),
     };
     return generateContainerStatuses(input, [aContainer({ volumeMounts: [mount] })], before, 'regular');
   };
@@ -96,7 +96,7 @@ table('the stop signal is shown only with the feature gate', (row) => {
       waiting: {},
       node: { runtimeName: 'x' },
       restarting: false,
-      restartGates: defaultRestartGates,
+      ...statusFeaturesWith(),
     };
     return generateContainerStatuses({ ...input, ...(stopSignals !== undefined && { stopSignals }) }, [aContainer()], [], 'regular')[0]
       ?.stopSignal;
@@ -123,7 +123,7 @@ table('the image of an image volume is shown only with the feature gate', (row) 
       },
     });
     const status = aRuntimePodStatus({ containers: [aRuntimeContainer({ mounts })] });
-    const input = { pod, status, waiting: {}, node: { runtimeName: 'x' }, restarting: false, restartGates: defaultRestartGates };
+    const input = { pod, status, waiting: {}, node: { runtimeName: 'x' }, restarting: false, ...statusFeaturesWith() };
     const features = imageVolumeRefs === undefined ? {} : { imageVolumeRefs };
     const [app] = generateContainerStatuses({ ...input, ...features }, [aContainer({ volumeMounts })], [], 'regular');
     return app?.volumeMounts?.map(({ volumeStatus }) => volumeStatus?.image?.imageRef);

@@ -7,7 +7,7 @@ import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import type { WaitingReasons } from '../../../../../src/shared/kubernetes/waiting-reasons.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
-import { defaultRestartGates } from '../../../../support/pods/status-features.ts';
+import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
 interface Case {
   readonly name: string;
@@ -222,7 +222,7 @@ table('status: a container', (row) => {
         waiting,
         node: { runtimeName: 'containerd' },
         restarting,
-        restartGates: defaultRestartGates,
+        ...statusFeaturesWith(),
       };
       const [status] = generateContainerStatuses(input, [container], previous, kind);
       assert.equal(summary(status!), want);
@@ -238,7 +238,7 @@ table('probes decide whether a running container has started and is ready', (row
     instance: Partial<RuntimeContainerStatus> = {},
   ) => {
     const status = aRuntimePodStatus({ containers: [aRuntimeContainer(instance)] });
-    const input = { pod: aPod(), status, waiting: {}, node: { runtimeName: 'r' }, restarting: false, restartGates: defaultRestartGates };
+    const input = { pod: aPod(), status, waiting: {}, node: { runtimeName: 'r' }, restarting: false, ...statusFeaturesWith() };
     const kind = container.restartPolicy === 'Always' ? 'init' : 'regular';
     const [generated] = generateContainerStatuses({ ...input, probeResults: () => results }, [aContainer(container)], [], kind);
     return `${generated?.started ? 'started' : 'not started'}, ${generated?.ready ? 'ready' : 'not ready'}`;
