@@ -29,7 +29,9 @@ export interface RateLimitSettings {
   readonly eventBurst: number;
 }
 
-export interface ApiClientOptions extends RateLimitSettings {
+export interface ApiClientOptions {
+  /** In force until `setRateLimits` replaces them. */
+  readonly rateLimits: RateLimitSettings;
   /** The flag --kubeconfig. */
   readonly kubeconfigPath: string;
   /** The cluster, and credentials that the kubelet itself keeps valid. Replaces the kubeconfig, whose file may not exist yet. */
@@ -86,7 +88,7 @@ export async function createApiClient(options: ApiClientOptions): Promise<ApiCon
   }
   const pings = options.pingIntervalMs === undefined ? {} : { pingIntervalMs: options.pingIntervalMs };
   const transport = new Transport({ cluster, environment, logger, ...pings });
-  const lanes = createLanes({ ...toRateLimits(options), clock });
+  const lanes = createLanes({ ...toRateLimits(options.rateLimits), clock });
   const client = new HttpApiClient({
     requestDefaults: { server: cluster.server, userAgent, impersonate: options.managed ? null : user.impersonate, codec: jsonCodec },
     transport,

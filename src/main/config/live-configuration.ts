@@ -33,8 +33,10 @@ export type LiveField =
   | 'containerLogMaxWorkers'
   | 'containerLogMonitorInterval';
 
-/** A part may keep these. */
-export type FixedConfiguration = Omit<KubeletConfiguration, LiveField>;
+/** A part may keep these. Of `logging`, the verbosity changes while the kubelet runs. */
+export type FixedConfiguration = Omit<KubeletConfiguration, LiveField | 'logging'> & {
+  readonly logging: Omit<KubeletConfiguration['logging'], 'verbosity'>;
+};
 
 /** The cgroup driver is the runtime's, the certificate may be the kubelet's own. */
 type DetectedValues = Pick<KubeletConfiguration, 'cgroupDriver' | 'tlsCertFile' | 'tlsPrivateKeyFile'>;

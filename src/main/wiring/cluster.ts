@@ -46,10 +46,7 @@ export class Cluster {
     const { config, live, flags } = kubelet;
     if (flags.kubeconfig === '') return null;
     const connectionSettings = {
-      kubeAPIQPS: live.view.kubeAPIQPS,
-      kubeAPIBurst: live.view.kubeAPIBurst,
-      eventRecordQPS: live.view.eventRecordQPS,
-      eventBurst: live.view.eventBurst,
+      rateLimits: live.view,
       nodeStatusUpdateFrequencyMs: config.nodeStatusUpdateFrequency,
       nodeLeaseDurationMs: config.nodeLeaseDurationSeconds * 1000,
       clock,

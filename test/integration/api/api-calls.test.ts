@@ -152,7 +152,7 @@ test('a lease is sent while slow pod calls occupy every slot', async () => {
   server.handle = (request, response) => {
     if (request.url.includes('leases')) sendJSON(response, 200, {});
   };
-  const { client, close } = await aClient({}, { kubeAPIQPS: 1, kubeAPIBurst: 70 });
+  const { client, close } = await aClient({}, { rateLimits: { kubeAPIQPS: 1, kubeAPIBurst: 70, eventRecordQPS: 50, eventBurst: 100 } });
   const slow = Array.from({ length: 100 }, () => client.call(getPod).catch((err: unknown) => err));
   await client.call({
     method: 'PUT',

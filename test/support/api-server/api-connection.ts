@@ -7,10 +7,7 @@ import { aLogger } from '../logger.ts';
 export function connectTo(kubeconfigPath: string, over: Partial<ApiClientOptions> = {}): Promise<ApiConnection> {
   return createApiClient({
     kubeconfigPath,
-    kubeAPIQPS: 50,
-    kubeAPIBurst: 100,
-    eventRecordQPS: 50,
-    eventBurst: 100,
+    rateLimits: { kubeAPIQPS: 50, kubeAPIBurst: 100, eventRecordQPS: 50, eventBurst: 100 },
     nodeStatusUpdateFrequencyMs: 10_000,
     nodeLeaseDurationMs: 40_000,
     clock: systemClock,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { checkExports, type SharedName } from '../../../scripts/names/check-exports.ts';
 import { checkLiterals } from '../../../scripts/names/check-literals.ts';
+import { checkLiveView } from '../../../scripts/names/check-live-view.ts';
 import { table } from '../../support/table.ts';
 
 const shared: SharedName = { name: 'run', files: ['src/b.ts', 'src/a.ts'], reason: 'one calls the other' };
@@ -84,4 +85,15 @@ table('values with one file', (row) => {
   row('nowhere', () =>
     assert.deepEqual(check({ 'src/a.ts': '' }), ["src/a.ts does not have 'Waiting': correct scripts/names/owned-literals.ts"]),
   );
+});
+
+table('copies of live settings', (row) => {
+  const check = (text: string) => checkLiveView(new Map([['src/a.ts', text]]));
+  row('the whole view', () => assert.deepEqual(check('start({ config: options.live.view });\nconst config = live.view;'), []));
+  row('a field', () =>
+    assert.deepEqual(check('start({ qps: options.live.view.kubeAPIQPS });'), [
+      'src/a.ts: kubeAPIQPS would be a copy of a field that a reload changes: pass live.view as a whole',
+    ]),
+  );
+  row('a destructured field', () => assert.equal(check('const { kubeAPIQPS } = options.live.view;').length, 1));
 });
