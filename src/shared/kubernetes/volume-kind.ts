@@ -1,5 +1,6 @@
 /** Classifies a pod's volumes by kind and selects those that containers mount. Pure. */
 import type { Pod, Volume } from './api.ts';
+import { escapeQualifiedName } from './paths.ts';
 
 interface VolumeKindFacts {
   /** Upstream's name of the plugin: in metrics, and for kinds with a folder of their own below `volumes/`. */
@@ -9,29 +10,46 @@ interface VolumeKindFacts {
    * MetricsStatFS). `none`: never (upstream's MetricsNil). `driver`: by the driver, which this kubelet does not ask yet.
    */
   readonly usage: 'walk' | 'mount' | 'driver' | 'none';
+  /** Whether a controller may have attached the volume to the node. */
+  readonly attached: boolean;
+  /**
+   * Whether the volume is local ephemeral storage of its pod (upstream: IsLocalEphemeralVolume). `onDisk`: unless it is a mount, as an emptyDir in memory is.
+   */
+  readonly ephemeral: 'always' | 'onDisk' | 'never';
+  /** The folder within the volume's that has its files. Empty: the volume's folder itself. */
+  readonly filesIn: string;
 }
+
+const ofNode = { attached: false, ephemeral: 'never', filesIn: '' } as const;
+const attachable = { attached: true, ephemeral: 'never', filesIn: '' } as const;
+/** A claim's volume may be of another plugin; those that this kubelet has are CSI drivers' only. */
+const ofDriver = { plugin: 'kubernetes.io/csi', usage: 'driver', ...attachable, filesIn: 'mount' } as const;
 
 /**
  * The kinds of volumes for which upstream's kubelet has a plugin (cmd/kubelet/app/plugins.go), by their field in the pod: what all threads know of them. The
  * table of those that this kubelet mounts, and how, is in workers/pod-sync/pod/volumes/plugins/.
  */
 export const volumeKinds = {
-  hostPath: { plugin: 'kubernetes.io/host-path', usage: 'none' },
-  downwardAPI: { plugin: 'kubernetes.io/downward-api', usage: 'walk' },
-  projected: { plugin: 'kubernetes.io/projected', usage: 'walk' },
-  configMap: { plugin: 'kubernetes.io/configmap', usage: 'walk' },
-  secret: { plugin: 'kubernetes.io/secret', usage: 'walk' },
-  image: { plugin: 'kubernetes.io/image', usage: 'none' },
-  // A claim's volume may be of another plugin; those that this kubelet has are CSI drivers' only.
-  persistentVolumeClaim: { plugin: 'kubernetes.io/csi', usage: 'driver' },
-  ephemeral: { plugin: 'kubernetes.io/csi', usage: 'driver' },
-  csi: { plugin: 'kubernetes.io/csi', usage: 'driver' },
-  emptyDir: { plugin: 'kubernetes.io/empty-dir', usage: 'walk' },
-  gitRepo: { plugin: 'kubernetes.io/git-repo', usage: 'none' },
-  nfs: { plugin: 'kubernetes.io/nfs', usage: 'mount' },
-  iscsi: { plugin: 'kubernetes.io/iscsi', usage: 'mount' },
-  fc: { plugin: 'kubernetes.io/fc', usage: 'none' },
+  hostPath: { plugin: 'kubernetes.io/host-path', usage: 'none', ...ofNode },
+  downwardAPI: { plugin: 'kubernetes.io/downward-api', usage: 'walk', ...ofNode },
+  projected: { plugin: 'kubernetes.io/projected', usage: 'walk', ...ofNode },
+  configMap: { plugin: 'kubernetes.io/configmap', usage: 'walk', ...ofNode, ephemeral: 'always' },
+  secret: { plugin: 'kubernetes.io/secret', usage: 'walk', ...ofNode },
+  image: { plugin: 'kubernetes.io/image', usage: 'none', ...ofNode },
+  persistentVolumeClaim: ofDriver,
+  ephemeral: ofDriver,
+  csi: ofDriver,
+  emptyDir: { plugin: 'kubernetes.io/empty-dir', usage: 'walk', ...ofNode, ephemeral: 'onDisk' },
+  gitRepo: { plugin: 'kubernetes.io/git-repo', usage: 'none', ...ofNode, ephemeral: 'always' },
+  nfs: { plugin: 'kubernetes.io/nfs', usage: 'mount', ...attachable },
+  iscsi: { plugin: 'kubernetes.io/iscsi', usage: 'mount', ...attachable },
+  fc: { plugin: 'kubernetes.io/fc', usage: 'none', ...attachable },
 } as const satisfies Partial<Record<Exclude<keyof Volume, 'name'>, VolumeKindFacts>>;
+
+/** By the name of the kind's folder in a pod's `volumes/`. */
+export const volumeKindsByFolder: ReadonlyMap<string, VolumeKindFacts> = new Map(
+  Object.values(volumeKinds).map((facts) => [escapeQualifiedName(facts.plugin), facts]),
+);
 
 export type VolumeKindName = keyof typeof volumeKinds;
 

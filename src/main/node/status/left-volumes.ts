@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { podsDir } from '../../../shared/kubernetes/paths.ts';
+import { volumeKindsByFolder } from '../../../shared/kubernetes/volume-kind.ts';
 import { isWithin, readMountsBelow, type MountInfo } from '../../../shared/linux/mountinfo.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 
@@ -44,8 +45,6 @@ export class LeftVolumes {
   }
 }
 
-const localPlugins = ['empty-dir', 'configmap', 'secret', 'downward-api', 'projected'].map((name) => `kubernetes.io~${name}`);
-
 /** True for a mount of a plugin, and for one of a pod that may be of an attached volume. Pure. */
 export function mayHoldAttachedVolume(
   { mountPoint, fsType, device }: Pick<MountInfo, 'mountPoint' | 'fsType' | 'device'>,
@@ -54,10 +53,10 @@ export function mayHoldAttachedVolume(
   if (isWithin(mountPoint, join(rootDir, 'plugins'))) return true;
   const pods = podsDir(rootDir);
   if (!isWithin(mountPoint, pods)) return false;
-  const [, kind, plugin = ''] = mountPoint.slice(pods.length + 1).split('/');
-  if (kind === 'volumes') return !localPlugins.includes(plugin);
+  const [, folder, plugin = ''] = mountPoint.slice(pods.length + 1).split('/');
+  if (folder === 'volumes') return volumeKindsByFolder.get(plugin)?.attached ?? true;
   // The path of a subpath does not have the plugin's name.
-  return kind !== 'volume-subpaths' || (fsType !== 'tmpfs' && device !== rootDevice);
+  return folder !== 'volume-subpaths' || (fsType !== 'tmpfs' && device !== rootDevice);
 }
 
 /** `major:minor`, as in the mount table, of a number of stat(2) (glibc's makedev). */

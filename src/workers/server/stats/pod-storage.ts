@@ -2,6 +2,7 @@
  * Renders a pod's disk usage for /stats/summary: the fields volume and ephemeral-storage of the pod, rootfs and logs of its containers. Pure. Upstream:
  * makePodStorageStats and calcEphemeralStorage of pkg/kubelet/stats/helper.go, as the provider for CRI runtimes calls them.
  */
+import { volumeKindsByFolder } from '../../../shared/kubernetes/volume-kind.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 import type { PodStorage, VolumeUsage } from '../../../shared/state/storage-table.ts';
 import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
@@ -38,9 +39,10 @@ export function containerStorageFields(
   return fields;
 }
 
-/** Upstream: IsLocalEphemeralVolume. An emptyDir in memory is a mount. */
+/** Upstream: IsLocalEphemeralVolume. */
 export function isLocalEphemeral({ plugin, isMountPoint }: Pick<VolumeUsage, 'plugin' | 'isMountPoint'>): boolean {
-  return plugin === 'kubernetes.io~configmap' || (plugin === 'kubernetes.io~empty-dir' && !isMountPoint);
+  const ephemeral = volumeKindsByFolder.get(plugin)?.ephemeral;
+  return ephemeral === 'always' || (ephemeral === 'onDisk' && !isMountPoint);
 }
 
 /** The sum of what is known. The time is at least that of the root directory's filesystem. */

@@ -6,8 +6,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
-import { escapeQualifiedName } from '../../../shared/kubernetes/paths.ts';
-import { volumeKinds } from '../../../shared/kubernetes/volume-kind.ts';
+import { volumeKindsByFolder } from '../../../shared/kubernetes/volume-kind.ts';
 import type { MountInfo } from '../../../shared/linux/mountinfo.ts';
 
 export interface VolumeFolder {
@@ -19,11 +18,8 @@ export interface VolumeFolder {
   readonly mount: { readonly fsType: string; readonly device: string } | null;
 }
 
-/** The folders of volumes that are walked. Others are measured if they are a mount; hostPath, image and gitRepo volumes never are (MetricsNil). */
-const walkedPlugins = new Set(
-  Object.values(volumeKinds).flatMap(({ plugin, usage }) => (usage === 'walk' ? [escapeQualifiedName(plugin)] : [])),
-);
-const csiPlugin = 'kubernetes.io~csi';
+/** Of another kubelet. */
+const unknownKind = { usage: 'mount', filesIn: '' } as const;
 /** Some milliseconds. */
 const podsPerIteration = 25;
 
@@ -35,11 +31,12 @@ export async function findVolumes(podsFolder: string, mounts: readonly MountInfo
     if (index % podsPerIteration === podsPerIteration - 1) await nextIteration();
     const volumesFolder = join(podsFolder, podUID, 'volumes');
     for (const plugin of namesIn(volumesFolder)) {
+      const { usage, filesIn } = volumeKindsByFolder.get(plugin) ?? unknownKind;
       for (const name of namesIn(join(volumesFolder, plugin))) {
-        const folder = join(volumesFolder, plugin, name);
-        const path = plugin === csiPlugin ? join(folder, 'mount') : folder;
+        const path = join(volumesFolder, plugin, name, filesIn);
         const mount = mountAt.get(path) ?? null;
-        if (mount || walkedPlugins.has(plugin)) found.push({ podUID: podUID as PodUID, name, plugin, path, mount });
+        // Other kinds are measured if they are a mount; hostPath, image and gitRepo volumes never are (MetricsNil).
+        if (mount || usage === 'walk') found.push({ podUID: podUID as PodUID, name, plugin, path, mount });
       }
     }
   }

@@ -25,7 +25,7 @@ export function stagingPath(rootDir: string, driver: string, volumeHandle: strin
 
 /** The path at which a volume is published for a pod. */
 export function targetPath(rootDir: string, podUID: string, specName: string): string {
-  return join(podVolumeDir(rootDir, podUID, csiPlugin, specName), 'mount');
+  return join(podVolumeDir(rootDir, podUID, csiPlugin, specName), volumeKinds.csi.filesIn);
 }
 
 /** The record beside a staging path or a target path. */

@@ -33,9 +33,14 @@ const defaultMode = 0o777;
 /** The permission bits and the sticky bit (upstream unixModeToFileMode). */
 const modeBits = 0o1777;
 
+/** Has a folder with a readiness file for each volume of the pod that is set up, as upstream's. */
+export function readinessDir(rootDir: string, podUID: string): string {
+  return podPluginDir(rootDir, podUID, volumeKinds.emptyDir.plugin);
+}
+
 /** Returns false when the volume was ready already. The content of a ready volume belongs to the pod and is never changed. */
 export async function setUpEmptyDirAt(context: VolumeContext, dir: EmptyDir): Promise<boolean> {
-  const readyFile = join(podPluginDir(context.rootDir, context.pod.metadata.uid, volumeKinds.emptyDir.plugin), dir.readinessName, 'ready');
+  const readyFile = join(readinessDir(context.rootDir, context.pod.metadata.uid), dir.readinessName, 'ready');
   if ((await exists(readyFile)) && (await isPresent(dir))) return false;
   await rm(readyFile, { force: true });
   await setUpMedium(context, dir);

@@ -5,12 +5,12 @@
 import { readdir } from '../blocking-fs.ts';
 import { join } from 'node:path';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
-import { podDir, podPluginDir, podSubpathsDir, podVolumesDir } from '../../../../shared/kubernetes/paths.ts';
-import { volumeKinds } from '../../../../shared/kubernetes/volume-kind.ts';
+import { podDir, podSubpathsDir, podVolumesDir } from '../../../../shared/kubernetes/paths.ts';
 import { blockingCalls } from '../../../../shared/linux/directory-calls.ts';
 import { deepestFirst, isWithin, type MountInfo, readMountsBelow } from '../../../../shared/linux/mountinfo.ts';
 import { removeTree } from '../../../../shared/linux/remove-tree.ts';
 import { unmountAt } from '../../../../shared/linux/unmount-at.ts';
+import { readinessDir } from './empty-dir.ts';
 import { iterateWithYields } from './iterate-with-yields.ts';
 import { pluginsByFolder } from './plugins/volume-plugins.ts';
 import type { VolumeOnDisk, VolumeTeardown } from './plugins/volume-plugin.ts';
@@ -96,8 +96,7 @@ export async function removeVolumeData(context: TeardownContext): Promise<void> 
     await removeTree(join(volumes, folder), { calls: blockingCalls, signal });
   }
   await removeTree(podSubpathsDir(rootDir, podUID), { calls: blockingCalls, signal });
-  // The readiness files mark volumes as set up.
-  await removeTree(podPluginDir(rootDir, podUID, volumeKinds.emptyDir.plugin), { calls: blockingCalls, signal });
+  await removeTree(readinessDir(rootDir, podUID), { calls: blockingCalls, signal });
 }
 
 /** Removes the pod's folder. Rejects while anything is mounted below it. */

@@ -29,7 +29,8 @@ async function publish({ publishVolume, publishedVolumes }: VolumeContext, volum
 async function containerMount(context: ContainerMountContext): Promise<VolumeMountFields> {
   const volume = context.publishedVolume;
   if (!volume) throw new Error(`volume ${context.volume} is not published yet`);
-  const path = join(podVolumeDir(context.rootDir, context.podUID, volumeKinds.csi.plugin, volume.specName), 'mount');
+  const { plugin, filesIn } = volumeKinds.csi;
+  const path = join(podVolumeDir(context.rootDir, context.podUID, plugin, volume.specName), filesIn);
   return { hostPath: await context.bindSubPath(path, { create: !volume.readOnly }), readonly: volume.readOnly, selinuxRelabel: true };
 }
 
@@ -40,7 +41,7 @@ async function unpublish({ unpublishVolume }: TeardownContext, { volume }: Volum
 
 /** The end of the publication has removed the folder. What a driver has left is removed when it is empty. */
 async function removeData(_: TeardownContext, { path }: VolumeOnDisk): Promise<void> {
-  await rmdir(join(path, 'mount')).catch(ignoreMissing);
+  await rmdir(join(path, volumeKinds.csi.filesIn)).catch(ignoreMissing);
   await rm(join(path, 'vol_data.json'), { force: true });
   await rmdir(path).catch(ignoreMissing);
 }

@@ -1,4 +1,7 @@
-/** What the sync pool does with the volumes of one kind. The kinds are a table (index.ts). */
+/**
+ * What the sync pool does with the volumes of one kind. The kinds are a table (volume-plugins.ts). Other threads measure the usage of volumes, and how is a fact of
+ * Kubernetes' kinds: shared/kubernetes/volume-kind.ts.
+ */
 import type { ImageSpec, Mount } from '../../../../../shared/cri/generated/cri-v1.ts';
 import type { PublishedVolume } from '../../../../../shared/contracts/published-volumes.ts';
 import type { VolumeContext } from '../volume-context.ts';
