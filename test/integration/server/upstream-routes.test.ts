@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
-import { HealthThread } from '../../../src/main/threads/index.ts';
+import { HealthThread } from '../../../src/main/threads/health-thread.ts';
 import { aLogger } from '../../support/logger.ts';
 import { aSecureServer, type SecureServerOverrides } from '../../support/server/secure-server.ts';
 import { anyPort, secureSettings } from '../../support/server/server.ts';

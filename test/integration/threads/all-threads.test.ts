@@ -6,16 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  HealthThread,
-  ImagesThread,
-  PlegThread,
-  PodSyncPool,
-  ProbesThread,
-  ServerThread,
-  StatsThread,
-  SharedThreadState,
-} from '../../../src/main/threads/index.ts';
+import { HealthThread } from '../../../src/main/threads/health-thread.ts';
+import { ImagesThread } from '../../../src/main/threads/images-thread.ts';
+import { PlegThread } from '../../../src/main/threads/pleg-thread.ts';
+import { PodSyncPool } from '../../../src/main/threads/pod-sync-pool.ts';
+import { ProbesThread } from '../../../src/main/threads/probes-thread.ts';
+import { ServerThread } from '../../../src/main/threads/server-thread.ts';
+import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
+import { StatsThread } from '../../../src/main/threads/stats-thread.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import { HeartbeatsReader, type ThreadHealth } from '../../../src/shared/state/heartbeats.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';

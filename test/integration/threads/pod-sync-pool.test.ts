@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import {
-  PodSyncPool,
-  SharedThreadState,
-  type PodSyncPoolOptions,
-  type TaskHandlers,
-  type PodTask,
-} from '../../../src/main/threads/index.ts';
+import { PodSyncPool, type PodSyncPoolOptions } from '../../../src/main/threads/pod-sync-pool.ts';
+import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
+import type { TaskHandlers, PodTask } from '../../../src/main/threads/task-channel.ts';
 import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { PodSyncSettings } from '../../../src/shared/contracts/pod-sync/worker-data.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';

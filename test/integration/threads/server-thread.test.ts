@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { after, test } from 'node:test';
-import { HealthThread, ServerThread, SharedThreadState } from '../../../src/main/threads/index.ts';
+import { HealthThread } from '../../../src/main/threads/health-thread.ts';
+import { ServerThread } from '../../../src/main/threads/server-thread.ts';
+import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { ListenAddress } from '../../../src/shared/contracts/server/settings.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';

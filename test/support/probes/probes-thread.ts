@@ -1,5 +1,6 @@
 /** Starts a probes thread as main does, and collects what it posts. */
-import { ProbesThread, SharedThreadState } from '../../../src/main/threads/index.ts';
+import { ProbesThread } from '../../../src/main/threads/probes-thread.ts';
+import { SharedThreadState } from '../../../src/main/threads/shared-thread-state.ts';
 import type { ProbeEvent, ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import { aLogger } from '../logger.ts';
 
