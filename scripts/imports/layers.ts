@@ -76,7 +76,7 @@ export const layeredTrees: readonly LayeredTree[] = [
       { name: 'contracts', rooms: ['contracts'] },
       { name: 'clients', rooms: ['cri', 'http-get'] },
       { name: 'faults and traces', rooms: ['faults', 'tracing'] },
-      { name: 'on Kubernetes', rooms: ['cgroups', 'concurrency', 'container-logs', 'log', 'registry-credentials', 'state'] },
+      { name: 'on Kubernetes', rooms: ['cgroups', 'concurrency', 'container-logs', 'files', 'log', 'registry-credentials', 'state'] },
       { name: 'Kubernetes and connections', rooms: ['dial', 'kubernetes'] },
       { name: 'ground', rooms: ['dbus', 'errors', 'heap', 'linux', 'local-socket', 'metrics', 'pod-resources', 'time', 'x509'] },
     ],

@@ -18,7 +18,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 import { computeActuated } from './actuated-resources.ts';
-import { readBoundedFile } from '../api/read-bounded-file.ts';
+import { readBoundedFile } from '../../shared/files/read-bounded-file.ts';
 import { reconstructAllocation } from './resize/reconstruct.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
 import { decodeAllocations, encodeAllocations } from './checkpoint.ts';

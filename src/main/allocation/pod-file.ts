@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { podDir } from '../../shared/kubernetes/paths.ts';
 import { makeFolderDurably, syncFolder, writeDurably } from '../../shared/linux/write-durably.ts';
-import { readBoundedFile } from '../api/read-bounded-file.ts';
+import { readBoundedFile } from '../../shared/files/read-bounded-file.ts';
 import { listPodDirectories } from '../process/pod-directories.ts';
 
 /** What is held by one pod has some hundred bytes. */

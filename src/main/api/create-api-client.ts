@@ -20,7 +20,7 @@ import type { IdentitySource } from './identity/identity.ts';
 import { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
 import type { Kubeconfig } from './kubeconfig/kubeconfig.ts';
 import { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
-import { readBoundedFile } from './read-bounded-file.ts';
+import { readBoundedFile } from '../../shared/files/read-bounded-file.ts';
 
 export interface RateLimitSettings {
   readonly kubeAPIQPS: number;

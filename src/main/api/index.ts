@@ -18,7 +18,6 @@ export type { ClientCertificate, Identity, IdentitySource } from './identity/ide
 export { KubeconfigIdentity } from './identity/kubeconfig-identity.ts';
 export type { FileOrData, Kubeconfig, KubeconfigCluster, KubeconfigUser } from './kubeconfig/kubeconfig.ts';
 export { loadKubeconfig } from './kubeconfig/load-kubeconfig.ts';
-export { readBoundedFile } from './read-bounded-file.ts';
 export { createApiClient, type ApiClientOptions, type ApiConnection } from './create-api-client.ts';
 export { fieldEquals, fieldNotEquals, type FieldSelector } from './field-selector.ts';
 export { acceptConforming } from './reflector/accept-conforming.ts';

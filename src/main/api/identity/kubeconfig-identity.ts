@@ -2,7 +2,7 @@
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { Kubeconfig } from '../kubeconfig/kubeconfig.ts';
-import { readBoundedFile } from '../read-bounded-file.ts';
+import { readBoundedFile } from '../../../shared/files/read-bounded-file.ts';
 import { ClientCertificateFiles } from './client-certificate-files.ts';
 import { execInfo } from './exec-credential.ts';
 import { ExecPlugin } from './exec-plugin.ts';

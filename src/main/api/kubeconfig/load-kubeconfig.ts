@@ -2,7 +2,7 @@
 import { ConfigurationError } from '../../config/configuration-error.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
-import { readBoundedFile } from '../read-bounded-file.ts';
+import { readBoundedFile } from '../../../shared/files/read-bounded-file.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import { parseKubeconfig } from './parse-kubeconfig.ts';
 

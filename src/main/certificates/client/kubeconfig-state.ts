@@ -1,7 +1,8 @@
 /** Decides whether the kubeconfig has a client certificate that is still valid, so that no bootstrap is needed (upstream: isClientConfigStillValid). */
 import { access } from 'node:fs/promises';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
-import { loadKubeconfig, readBoundedFile, type FileOrData, type Kubeconfig } from '../../api/index.ts';
+import { loadKubeconfig, type FileOrData, type Kubeconfig } from '../../api/index.ts';
+import { readBoundedFile } from '../../../shared/files/read-bounded-file.ts';
 import { maxPairBytes, parseCertificates, parsePair } from '../certificate-pair.ts';
 
 export type KubeconfigState =

@@ -8,7 +8,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { makeFolderDurably, syncFolder, writeDurably } from '../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
-import { readBoundedFile } from '../../api/read-bounded-file.ts';
+import { readBoundedFile } from '../../../shared/files/read-bounded-file.ts';
 import { maxPairBytes, parsePair, type CertificatePair } from '../certificate-pair.ts';
 
 export interface CertificateStoreOptions {

@@ -9,7 +9,7 @@ import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { makeFolderDurably, writeDurably } from '../../../shared/linux/write-durably.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { signatureAlgorithmOf } from '../../../shared/x509/certificate-request.ts';
-import { readBoundedFile } from '../../api/read-bounded-file.ts';
+import { readBoundedFile } from '../../../shared/files/read-bounded-file.ts';
 import { maxPairBytes, parsePrivateKey, toPEM } from '../certificate-pair.ts';
 import { generateKey } from '../request/generate-key.ts';
 

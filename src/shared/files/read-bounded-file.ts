@@ -1,7 +1,7 @@
-/** Reads small files that come from outside the kubelet: kubeconfigs, tokens, certificates. */
+/** Reads small files that others may have written: kubeconfigs, tokens, certificates, checkpoints. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { goQuote } from '../../shared/kubernetes/go-text.ts';
+import { goQuote } from '../kubernetes/go-text.ts';
 
 /** Rejects if the file is not a regular file or is larger than `maxBytes`. */
 export async function readBoundedFile(path: string, maxBytes: number): Promise<Buffer> {
