@@ -110,7 +110,7 @@ export async function runKubelet({
       Promise.reject(new Error('the eviction manager starts when the runtime has answered')),
     );
     const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => heartbeat.loop(), clock, logger: log('sync-loop') });
-    threads.plegNotifications.open((notification) => syncLoop.onPlegNotification(notification));
+    threads.plegNotifications.setReceiver((notification) => syncLoop.onPlegNotification(notification));
 
     const cluster = await Cluster.connect(context);
     const sourcesReady = new SourcesReady(configuredSources({ ...config, hasAPIServer: cluster !== null }));

@@ -1,4 +1,4 @@
-/** The messages of a thread that starts before main has loaded their receiver: they are kept until the inbox is opened, then passed on at once. */
+/** The messages of a thread that starts before main has loaded their receiver: they are kept until the receiver is set, and then passed on at once. */
 export class Inbox<Message> {
   /** The messages that came before the receiver, or the receiver. */
   #state: Message[] | ((message: Message) => void) = [];
@@ -8,8 +8,8 @@ export class Inbox<Message> {
     else this.#state(message);
   }
 
-  /** Sets the only receiver, which gets the kept messages at once. Throws when the inbox is open already. */
-  open(receiver: (message: Message) => void): void {
+  /** Sets the only receiver, which gets the kept messages at once. Throws when there is one already. */
+  setReceiver(receiver: (message: Message) => void): void {
     if (!Array.isArray(this.#state)) throw new Error('the inbox has a receiver already');
     const kept = this.#state;
     this.#state = receiver;

@@ -30,7 +30,7 @@ export interface EarlyThreads {
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
   readonly pool: PodSyncPool;
-  /** A relist posts one notification each second, and the sync loop opens the inbox once main has loaded its parts: it keeps a few at most. */
+  /** A relist posts one notification each second, and the sync loop is the receiver once main has loaded its parts: it keeps a few at most. */
   readonly plegNotifications: Inbox<PlegNotification>;
 }
 
