@@ -2,6 +2,7 @@
 import type { Import } from './find-imports.ts';
 
 interface FolderRule {
+  /** Or a file, which has a thread of its own. */
   readonly folder: string;
   readonly mayImport: readonly string[];
 }
@@ -9,6 +10,8 @@ interface FolderRule {
 /** The first row that fits a file is its rule. Files of `test` have none: tests import everything. */
 const rules: readonly FolderRule[] = [
   { folder: 'src/shared', mayImport: [] },
+  // The thread of the configuration loader runs the code that main's start runs, and no other of main's (docs/decisions/029-live-reload.md).
+  { folder: 'src/main/config-reload/loader-thread.ts', mayImport: ['src/main/config', 'src/shared'] },
   { folder: 'src/main', mayImport: ['src/shared'] },
   { folder: 'src/helper', mayImport: ['src/shared'] },
   { folder: 'src/workers/*', mayImport: ['src/shared'] },

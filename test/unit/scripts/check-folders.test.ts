@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { checkFolders } from '../../../scripts/imports/check-folders.ts';
 import { table } from '../../support/table.ts';
 
+const loader = 'src/main/config-reload/loader-thread.ts';
+
 const cases: { name: string; from: string; to: string; want: RegExp | null }[] = [
   { name: 'within a worker', from: 'src/workers/pleg/index.ts', to: 'src/workers/pleg/relist/relist.ts', want: null },
   { name: 'from a worker to shared', from: 'src/workers/pleg/index.ts', to: 'src/shared/a.ts', want: null },
@@ -12,6 +14,13 @@ const cases: { name: string; from: string; to: string; want: RegExp | null }[] =
     want: /^src\/workers\/pleg\/index.ts: imports src\/workers\/stats\/a.ts: src\/workers\/pleg may import from src\/shared and itself only$/,
   },
   { name: 'from main to a worker', from: 'src/main/cli.ts', to: 'src/workers/stats/a.ts', want: /src\/main may import/ },
+  { name: 'from the loader thread to the configuration', from: loader, to: 'src/main/config/options.ts', want: null },
+  {
+    name: 'from the loader thread to another room of main',
+    from: loader,
+    to: 'src/main/config-reload/config-reload.ts',
+    want: /loader-thread.ts may import from src\/main\/config, src\/shared and itself only$/,
+  },
   { name: 'from shared to main', from: 'src/shared/a.ts', to: 'src/main/cli.ts', want: /src\/shared may import from itself only$/ },
   { name: 'from the product to the lab', from: 'src/main/cli.ts', to: 'lab/host/cgroups.ts', want: /src\/main may import/ },
   { name: 'from the lab to shared', from: 'lab/host/cgroups.ts', to: 'src/shared/a.ts', want: null },
