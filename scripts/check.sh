@@ -14,6 +14,7 @@ part 'types' tsc -p tsconfig.json
 part 'lint, with the import rule' oxlint --type-aware
 part 'imports between threads and layers' node scripts/check-imports.ts
 part 'names and doors' node scripts/check-names.ts
+part 'folders in the tree of docs/architecture.md' node scripts/check-tree.ts
 part 'features and their end-to-end tests' node scripts/check-features.ts
 part 'fields of a pod' node scripts/check-pod-spec.ts
 part 'what is taken from Kubernetes' node scripts/check-upstream.ts
