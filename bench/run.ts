@@ -6,6 +6,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf } from '../src/shared/errors/kubelet-error.ts';
+import { Cleanups } from '../test/support/cleanups.ts';
 import type { BenchContext, Benchmark, BenchRecord } from './harness/benchmark.ts';
 import { hostFacts } from './harness/host-facts.ts';
 import { formatAmount, renderResults, replaceReadmeNumbers } from './harness/results-table.ts';
@@ -46,8 +47,8 @@ function progress(line: string): void {
 async function runOne(name: string): Promise<boolean> {
   const host = hostFacts(root);
   const at = new Date().toISOString();
-  const cleanUps: (() => Promise<void>)[] = [];
-  const context: BenchContext = { progress: (line) => progress(`    ${line}`), onEnd: (action) => void cleanUps.unshift(action) };
+  const cleanups = new Cleanups();
+  const context: BenchContext = { progress: (line) => progress(`    ${line}`), onEnd: cleanups.after };
   let about = '';
   let outcome: BenchRecord['outcome'];
   progress(`==> ${name}`);
@@ -68,7 +69,7 @@ async function runOne(name: string): Promise<boolean> {
     outcome = { failed: messageOf(err) };
     progress(`    did not run: ${outcome.failed}`);
   }
-  for (const cleanUp of cleanUps) await cleanUp().catch((err: unknown) => progress(`    cleaning up: ${messageOf(err)}`));
+  await cleanups.run().catch((err: unknown) => progress(`    cleaning up: ${messageOf(err)}`));
   const record: BenchRecord = { name, about, at, host, outcome };
   writeFileSync(join(resultsFolder, `${name}.json`), `${JSON.stringify(record, null, 2)}\n`);
   return !('failed' in outcome);

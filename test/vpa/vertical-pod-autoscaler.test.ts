@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { ContainerStatus, Pod } from '../../src/shared/kubernetes/api.ts';
 import { milliValue, value } from '../../src/shared/kubernetes/quantity.ts';
+import { Cleanups } from '../support/cleanups.ts';
 import { TestClusterNode } from '../support/cluster/cluster-node.ts';
 import { privateCluster } from '../support/cluster/control-plane.ts';
 import { aggregationFlags, startMetricsServer } from '../support/cluster/metrics-server.ts';
@@ -39,7 +40,7 @@ const identityOf = (pod: Pod) => {
 };
 
 describe('VerticalPodAutoscaler', () => {
-  const cleanups: (() => Promise<unknown> | void)[] = [];
+  const hooks = new Cleanups();
   let node: TestClusterNode;
   /** By pod's name. */
   let identities: ReadonlyMap<string, ReturnType<typeof identityOf>>;
@@ -67,7 +68,6 @@ describe('VerticalPodAutoscaler', () => {
   const valuesIn = async ({ metadata }: Pod) => (await node.exec(metadata.name, kernelValues)).trim().split(/\s+/).map(Number);
 
   before(async () => {
-    const hooks = { after: (clean: () => Promise<unknown> | void) => void cleanups.push(clean) };
     const cluster = await privateCluster(hooks, { apiServerFlags: aggregationFlags(hooks) });
     node = await TestClusterNode.start('vpa-node', { cluster });
     hooks.after(() => node.destroy());
@@ -88,7 +88,7 @@ describe('VerticalPodAutoscaler', () => {
     identities = new Map(running.map((pod) => [pod.metadata.name, identityOf(pod)]));
   });
   after(async () => {
-    for (const clean of cleanups.toReversed()) await clean();
+    await hooks.run();
   });
 
   const assertInPlace = (found: readonly Pod[]) => {

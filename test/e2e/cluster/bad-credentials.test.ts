@@ -11,6 +11,7 @@ import { after, before, describe, test, type TestContext } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
 import {
   allowJoining,
@@ -27,17 +28,12 @@ import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const timeoutMs = 90_000;
 let cluster: TestCluster<ControlPlane>;
-const ends: (() => Promise<unknown> | void)[] = [];
+const hooks = new Cleanups();
 before(async () => {
-  cluster = await privateCluster(
-    { after: (end) => void ends.push(end) },
-    { scheduler: false, controllerManagerFlags: ['--cluster-signing-duration=30s'] },
-  );
+  cluster = await privateCluster(hooks, { scheduler: false, controllerManagerFlags: ['--cluster-signing-duration=30s'] });
   await allowJoining(cluster);
 });
-after(async () => {
-  for (const end of ends.toReversed()) await end();
-});
+after(() => hooks.run());
 
 /** Runs a static pod and one of the API server. Returns the function that asserts that both still have the same containers. */
 async function runPods(t: TestContext, joining: Pick<JoiningNode, 'node' | 'nodeName'>): Promise<() => Promise<void>> {

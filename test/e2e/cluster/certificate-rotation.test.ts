@@ -19,23 +19,19 @@ import {
   type JoiningNode,
   type SigningRequest,
 } from '../../support/cluster/bootstrap.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 import { runningOf } from '../../support/kubelet/observed-node-state.ts';
 import { aManifest } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 let cluster: TestCluster<ControlPlane>;
-const ends: (() => Promise<unknown> | void)[] = [];
+const hooks = new Cleanups();
 before(async () => {
-  cluster = await privateCluster(
-    { after: (end) => void ends.push(end) },
-    { scheduler: false, controllerManagerFlags: ['--cluster-signing-duration=30s'] },
-  );
+  cluster = await privateCluster(hooks, { scheduler: false, controllerManagerFlags: ['--cluster-signing-duration=30s'] });
   await allowJoining(cluster);
 });
-after(async () => {
-  for (const end of ends.toReversed()) await end();
-});
+after(() => hooks.run());
 
 function currentCertificate({ certDir }: JoiningNode, prefix = 'kubelet-client'): X509Certificate | undefined {
   try {

@@ -28,6 +28,7 @@ import {
   untilReady,
   type SigningRequest,
 } from '../../support/cluster/bootstrap.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { runningOf } from '../../support/kubelet/observed-node-state.ts';
 import { aManifest } from '../../support/kubelet/test-node.ts';
@@ -48,7 +49,7 @@ function issueByIntermediate(folder: string): void {
   copyFileSync(keyFile, join(pki, 'kube-apiserver.key'));
   writeFileSync(join(pki, 'kube-apiserver.crt'), readFileSync(certFile, 'utf8') + readFileSync(intermediate.certFile, 'utf8'));
 }
-const ends: (() => Promise<unknown> | void)[] = [];
+const hooks = new Cleanups();
 /** Rewrites a kubeconfig: its only authority is the intermediate one, and it expects the server at another address. */
 function trustIntermediateOnly(file: string): void {
   const kubeconfig = parse(readFileSync(file, 'utf8'));
@@ -58,12 +59,10 @@ function trustIntermediateOnly(file: string): void {
 }
 
 before(async () => {
-  cluster = await privateCluster({ after: (end) => void ends.push(end) }, { scheduler: false, prepareFolder: issueByIntermediate });
+  cluster = await privateCluster(hooks, { scheduler: false, prepareFolder: issueByIntermediate });
   await allowJoining(cluster);
 });
-after(async () => {
-  for (const end of ends.toReversed()) await end();
-});
+after(() => hooks.run());
 
 describe('TLS bootstrap', { concurrency: 2 }, () => {
   for (const rotateCertificates of [true, false]) {

@@ -12,6 +12,7 @@ import { connect, type ConnectionOptions } from 'node:tls';
 import { TestAuthority } from '../../support/api-server/certificates.ts';
 import { aSecureServer } from '../../support/server/secure-server.ts';
 import { secureSettings } from '../../support/server/server.ts';
+import { Cleanups } from '../../support/cleanups.ts';
 import { clientHello, serverHello } from '../../support/server/tls-hello.ts';
 
 const authority = new TestAuthority('cluster-ca');
@@ -21,20 +22,17 @@ const authentication = { ...secureSettings('').authentication, anonymous: false 
 /** Port of a server with an RSA key, which suites with RSA key exchange and most others need. */
 let rsa: number;
 let ecdsa: number;
-const ends: (() => Promise<void>)[] = [];
-after(async () => {
-  for (const end of ends) await end();
-});
+const hooks = new Cleanups();
+after(() => hooks.run());
 before(async () => {
-  const t = { after: (end: () => Promise<void>) => void ends.push(end) };
   const folder = mkdtempSync(join(tmpdir(), 'handshake-'));
-  ends.push(async () => rmSync(folder, { recursive: true }));
+  hooks.after(() => rmSync(folder, { recursive: true }));
   const tls = { ...secureSettings('').tls, certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), selfSignedFor: null };
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   writeFileSync(tls.keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   writeFileSync(tls.certFile, authority.certify(publicKey, { commonName: 'node' }));
-  rsa = (await aSecureServer(t, { clientCA: authority.cert, secure: { authentication, tls } })).port;
-  ecdsa = (await aSecureServer(t, { clientCA: authority.cert, secure: { authentication } })).port;
+  rsa = (await aSecureServer(hooks, { clientCA: authority.cert, secure: { authentication, tls } })).port;
+  ecdsa = (await aSecureServer(hooks, { clientCA: authority.cert, secure: { authentication } })).port;
 });
 
 /** Connects with a client that allows everything that OpenSSL supports. */

@@ -6,40 +6,39 @@ import type { ControlPlane } from '../../../lab/control-plane/control-plane.ts';
 import type { ApiConnection } from '../../../src/main/api/index.ts';
 import type { Logger } from '../../../src/shared/log/logger.ts';
 import { connectTo } from '../api-server/api-connection.ts';
+import { Cleanups } from '../cleanups.ts';
 import { privateCluster, type TestCluster } from './control-plane.ts';
-
-type End = () => Promise<void>;
 
 export class BareCluster {
   readonly cluster: TestCluster<ControlPlane>;
   /** With the credentials of that node. */
   readonly connection: ApiConnection;
   readonly nodeUID: string;
-  readonly #ends: readonly End[];
+  readonly #cleanups: Cleanups;
 
-  private constructor(cluster: TestCluster<ControlPlane>, connection: ApiConnection, nodeUID: string, ends: readonly End[]) {
+  private constructor(cluster: TestCluster<ControlPlane>, connection: ApiConnection, nodeUID: string, cleanups: Cleanups) {
     this.cluster = cluster;
     this.connection = connection;
     this.nodeUID = nodeUID;
-    this.#ends = ends;
+    this.#cleanups = cleanups;
   }
 
   static async start(nodeName: string, logger: Logger): Promise<BareCluster> {
-    const ends: End[] = [];
+    const cleanups = new Cleanups();
     try {
-      const cluster = await privateCluster({ after: (end) => void ends.push(end) }, { controllerManager: false, scheduler: false });
+      const cluster = await privateCluster(cleanups, { controllerManager: false, scheduler: false });
       const nodeUID = await populate(cluster, nodeName);
       const connection = await connectTo(cluster.controlPlane.kubeletKubeconfig(nodeName), { logger });
-      return new BareCluster(cluster, connection, nodeUID, ends);
+      return new BareCluster(cluster, connection, nodeUID, cleanups);
     } catch (err) {
-      for (const end of ends) await end();
+      await cleanups.run();
       throw err;
     }
   }
 
   async close(): Promise<void> {
     await this.connection.close();
-    for (const end of this.#ends) await end();
+    await this.#cleanups.run();
   }
 }
 

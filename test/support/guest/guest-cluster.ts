@@ -4,12 +4,11 @@ import { clusterMember } from '../../../lab/control-plane/control-plane-member.t
 import { ensureControlPlane } from '../../../lab/programs/control-plane.ts';
 import type { Node } from '../../../src/main/node/node-object.ts';
 import type { Container, PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { Cleanups } from '../cleanups.ts';
 import { privateCluster, type ApiClient, type TestCluster } from '../cluster/control-plane.ts';
 import { PodWatch } from '../cluster/pod-watch.ts';
 import { aBusybox, aManifest } from '../kubelet/test-node.ts';
 import { guestAddress, hostAddress, layCable } from './guest-cable.ts';
-
-type End = () => Promise<void>;
 
 const nodeName = 'guest';
 const nodes = `/api/v1/nodes?fieldSelector=metadata.name%3D${nodeName}`;
@@ -18,28 +17,27 @@ export class GuestCluster {
   /** Of the namespace `default`. */
   readonly pods: PodWatch;
   readonly #cluster: TestCluster<ControlPlane>;
-  readonly #ends: readonly End[];
+  readonly #cleanups: Cleanups;
 
-  private constructor(cluster: TestCluster<ControlPlane>, pods: PodWatch, ends: readonly End[]) {
+  private constructor(cluster: TestCluster<ControlPlane>, pods: PodWatch, cleanups: Cleanups) {
     this.#cluster = cluster;
     this.pods = pods;
-    this.#ends = ends;
+    this.#cleanups = cleanups;
   }
 
   /** Builds the programs where they are missing. Call it before the guest boots. */
   static async start(): Promise<GuestCluster> {
     await ensureControlPlane(console.log);
     layCable();
-    const ends: End[] = [];
-    const hooks = { after: (end: End) => void ends.unshift(end) };
+    const hooks = new Cleanups();
     const cluster = await privateCluster(hooks, { address: hostAddress, controllerManager: false, scheduler: false });
     // Pods are only admitted with one. The controller manager would create it.
     await cluster.api.create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'default' } });
-    return new GuestCluster(cluster, await PodWatch.start(hooks, cluster, 'default'), ends);
+    return new GuestCluster(cluster, await PodWatch.start(hooks, cluster, 'default'), hooks);
   }
 
-  async destroy(): Promise<void> {
-    for (const end of this.#ends) await end();
+  destroy(): Promise<void> {
+    return this.#cleanups.run();
   }
 
   get api(): ApiClient {
