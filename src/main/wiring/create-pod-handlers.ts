@@ -78,6 +78,7 @@ export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
   });
   podLifecycle.register({
     name: 'pod-handlers',
+    // A source has a pod of the UID again, or still: it starts anew.
     forgotten: (uid) => {
       const currentPod = podManager.get(uid);
       if (!currentPod) return;

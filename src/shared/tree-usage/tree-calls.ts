@@ -23,7 +23,9 @@ const libc = bindAtFirstUse<Functions>(({ func }) => ({
 /** What a walk needs to know of a file. Reused for each file. */
 export interface FileFacts {
   isDirectory: boolean;
+  /** Of 512 bytes each, whatever the filesystem's own blocks are. */
   blocks: number;
+  /** The number of its names (hard links). */
   links: number;
   inode: number;
   /** The filesystem and the mount: a walk stays on those of its root. The mount is 0 on kernels before 5.8. */

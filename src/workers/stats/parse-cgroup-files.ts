@@ -38,6 +38,7 @@ export function toLimit(text: string | undefined): number {
   return limit > maxMemoryBytes ? Infinity : limit;
 }
 
+/** The time that tasks have waited for a resource: in all, and in percent of the last 10, 60 and 300 s. The kernel's Documentation/accounting/psi.rst. */
 export interface Pressure {
   readonly totalUs: number;
   readonly avg10: number;

@@ -29,8 +29,8 @@ export function insufficientResources(
   allocatable: Readonly<Record<string, string>>,
 ): InsufficientResource[] {
   const insufficient: InsufficientResource[] = [];
-  const pods = value(allocatable['pods']);
-  if (active.length + 1 > pods) insufficient.push({ resource: 'pods', requested: 1, used: active.length, capacity: pods });
+  const maxPods = value(allocatable['pods']);
+  if (active.length + 1 > maxPods) insufficient.push({ resource: 'pods', requested: 1, used: active.length, capacity: maxPods });
   for (const [resource, requested] of amounts(pod)) {
     const isKnown = Object.hasOwn(allocatable, resource);
     if (requested <= 0 || (isExtendedResource(resource) && !isKnown)) continue;

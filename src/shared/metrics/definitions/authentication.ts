@@ -18,10 +18,10 @@ export const clientCertificateExpiration = histogram(
   lifetimes,
 );
 
-/** Attempts of reviews at the API server, by status code, or `<error>` without a response. */
 const reviewLatencies = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 const totalHelp = 'Number of HTTP requests partitioned by status code.';
 const latencyHelp = 'Request latency in seconds. Broken down by status code.';
+/** Attempts of reviews at the API server. The label is the status code, or `<error>` without a response. */
 export const tokenReviewTries = counter('apiserver_delegated_authn_request_total', totalHelp, ['code']);
 export const tokenReviewDuration = histogram('apiserver_delegated_authn_request_duration_seconds', latencyHelp, ['code'], reviewLatencies);
 export const accessReviewTries = counter('apiserver_delegated_authz_request_total', totalHelp, ['code']);
