@@ -194,8 +194,8 @@ export async function runKubelet({
     // The first syncs have spans.
     await tracingStarted();
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
-    const toCluster = { cluster, setupProblem, untilPodsKnown, serverListens: server.addresses() };
-    const nodeServices = await startNodeServices({ ...context, runtime, events, ...toCluster });
+    const nodeConditions = { setupProblem, untilPodsKnown, serverListens: server.addresses() };
+    const nodeServices = await startNodeServices({ ...context, runtime, events, cluster, ...nodeConditions });
     provideNodeInfo(() => nodeServices.nodeInfo.current());
 
     const { clusterNode } = nodeServices;

@@ -71,7 +71,7 @@ export interface TaskHandlers {
 
 /** A task limits its requests (workers/pod-sync/pod/request-window.ts). More than this means that the task is broken. */
 const maxRequests = 1000;
-/** After this time main closes the channel itself: neither the task nor the end of its thread did. */
+/** Main closes the channel this long after its task, unless the task or the end of its thread has closed it. */
 const lingerMs = 1000;
 
 /** One object for all tasks: an abort without a reason creates an error with a stack, for every sync of every pod. */

@@ -29,7 +29,7 @@ export function threadErrors(threads: readonly ThreadHealth[], nowMs: number): s
   ];
 }
 
-/** Returns upstream's message. A restarted pleg thread gets the time of a first relist. */
+/** Returns upstream's message. A restarted pleg thread gets the time of a first relist. `loopStaleAfterMs` 0: not checked. */
 function plegError({ beat, starts, startedAtMs, loopStaleAfterMs }: ThreadHealth, nowMs: number): string | undefined {
   const relistedAtMs = beat?.loopAtMs ?? 0;
   if (relistedAtMs === 0 && starts === 1) return 'pleg has yet to be successful';

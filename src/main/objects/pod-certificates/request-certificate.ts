@@ -42,6 +42,7 @@ export async function requestPodCertificate(
   );
   const nodeUID = requester.nodeUID();
   if (nodeUID === undefined) throw new Error(`the Node ${nodeName} is not known yet`);
+  // The stub is a request in PKCS#10 that proves the possession of the key, and names nothing.
   const { keyPEM, stubRequest } = await during('while generating keypair', () => requester.generateKey(source.keyType));
   const { group, version, plural } = requestsApi;
   const { metadata: created } = await during('while creating PodCertificateRequest', () =>

@@ -54,7 +54,7 @@ export interface Streaming {
   attach(stream: StreamRequest, target: ContainerTarget): Promise<void>;
   /** GET and POST. */
   portForward(stream: StreamRequest, target: PodTarget): Promise<void>;
-  /** POST. */
+  /** Runs a command without a stream: its output is the response. POST. */
   run(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void>;
   /** POST. Only routed when the feature gate ContainerCheckpoint is on. The path has no UID. */
   checkpoint(request: IncomingMessage, response: ServerResponse, target: ContainerTarget, query: URLSearchParams): Promise<void>;
