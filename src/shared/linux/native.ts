@@ -85,9 +85,11 @@ export function toError(syscall: string, errno: number, path?: string): SystemCa
   });
 }
 
+const EINVAL = 22;
+
 function callAsync(name: 'mount' | 'umount2', path: string, args: readonly unknown[]): Promise<void> {
   // A NUL would truncate the path, so that a path other than the checked one would be used.
-  if (args.some((arg) => typeof arg === 'string' && arg.includes('\0'))) return Promise.reject(toError(name, 22, path));
+  if (args.some((arg) => typeof arg === 'string' && arg.includes('\0'))) return Promise.reject(toError(name, EINVAL, path));
   return new Promise((resolve, reject) => {
     libc()[name].async(...args, (err: Error | null, result: number) => {
       if (err) reject(err);

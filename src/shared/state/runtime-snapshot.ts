@@ -115,7 +115,7 @@ export class RuntimeSnapshotWriter {
   }
 }
 
-/** The view of all other threads. */
+/** The view of all other threads. In the buffer, the one row of `relists` comes before the items. */
 export class RuntimeSnapshotReader {
   readonly #items: TableReader<typeof fields>;
   readonly #relists: TableReader<typeof relistFields>;

@@ -73,13 +73,15 @@ export function endSpan(span: TimelineSpan, { atMs, failed }: { readonly atMs: n
   };
 }
 
-/** The columns of a span in the table: 16 bytes. `start` counts from the pod's first sight, in 40 bits of ms, which is 34 years. */
+/** The columns of a span in the table: 16 bytes. Times are in ms. */
 export interface SpanCells {
+  /** Since the pod was first seen: the lower 32 of 40 bits. */
   readonly start: number;
+  /** The upper 8 bits of the start: all 40 are 34 years. */
   readonly startHigh: number;
   /** Of an open span: `dueAfterMs`. */
   readonly duration: number;
-  /** Of a span that waits: when a single wait of the whole length would have begun, after the start. */
+  /** The length of all waits. Of a span that waits now: how long after its start that sum, as one wait, would have begun. */
   readonly waited: number;
   readonly open: number;
   readonly count: number;

@@ -40,7 +40,7 @@ export function createAccessReviewAuthorizer(options: AccessReviewsOptions): Aut
     for (const subresource of subresources) {
       const spec = reviewSpec(user, verb, subresource, options.nodeName);
       try {
-        const status = await review(spec, path.length < maxPathLength);
+        const status = await review(spec, { isCached: path.length < maxPathLength });
         if (status.allowed === true && status.denied === true)
           throw new Error('webhook subject access review returned both allow and deny response');
         if (status.allowed === true) return { type: 'allowed' };
@@ -71,13 +71,13 @@ function reviewSpec({ name, uid, groups, extra }: User, verb: string, subresourc
 function createCachedReview({ reviewAccess, authorizedTTLMs, unauthorizedTTLMs, clock }: AccessReviewsOptions) {
   const cache = new ExpiringCache<SubjectAccessReviewStatus>(clock, cacheCapacity);
   const reviews = new SingleFlight<string, SubjectAccessReviewStatus>();
-  return (spec: SubjectAccessReviewSpec, cacheable: boolean): Promise<SubjectAccessReviewStatus> => {
+  return (spec: SubjectAccessReviewSpec, { isCached }: { readonly isCached: boolean }): Promise<SubjectAccessReviewStatus> => {
     const key = JSON.stringify(spec);
     const cached = cache.get(key);
     if (cached) return Promise.resolve(cached);
     return reviews.run(key, async () => {
       const status = await reviewAccess(spec);
-      if (cacheable) cache.set(key, status, status.allowed === true ? authorizedTTLMs : unauthorizedTTLMs);
+      if (isCached) cache.set(key, status, status.allowed === true ? authorizedTTLMs : unauthorizedTTLMs);
       return status;
     });
   };
