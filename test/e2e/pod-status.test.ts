@@ -1,11 +1,8 @@
 /** Status writes, final deletions and mirror pods against a real API server, with a node's credentials. The runtime is in memory. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { asAllocated } from '../../src/main/allocation/index.ts';
 import { ObjectStore, type ApiCall, type ApiClient } from '../../src/main/api/index.ts';
 import { MirrorPods } from '../../src/main/pods/static/mirror-pods.ts';
-import { PodFaults } from '../../src/main/pods/workers/pod-faults.ts';
-import { PodHandlers } from '../../src/main/pods/pod-handlers.ts';
 import { ApiSource } from '../../src/main/sources/api-source.ts';
 import { PodConfig } from '../../src/main/sources/pod-config.ts';
 import { StatusManager } from '../../src/main/pods/status/index.ts';
@@ -13,6 +10,7 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { FakeNode } from '../support/pods/fake-node.ts';
+import { aNodeWithHandlers } from '../support/pods/node-with-handlers.ts';
 import { BareCluster } from '../support/cluster/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods/pods.ts';
@@ -40,7 +38,7 @@ describe('pods from the API server', () => {
       watch: (call) => connection.client.watch(call),
       onRecovery: (listener) => connection.client.onRecovery(listener),
     };
-    const { podManager, podStates, activePods, statuses, workers: podWorkers } = node;
+    const { podManager, podStates, statuses, workers: podWorkers } = node;
     const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });
     const store = new ObjectStore<Pod>();
     const source = ApiSource.start({
@@ -69,30 +67,7 @@ describe('pods from the API server', () => {
       logger,
       random: Math.random,
     });
-    const handlers = new PodHandlers({
-      podManager,
-      podWorkers,
-      podStates,
-      activePods,
-      statuses,
-      events: { record: () => {} },
-      admitHandlers: [],
-      exclusiveAllocations: { isNeededBy: () => false, allocate: async () => null },
-      resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
-      faults: new PodFaults({ events: { record: () => {} }, clock, logger, random: Math.random }),
-      runtimeStatus: () => null,
-      allocationManager: {
-        isAdmitted: () => false,
-        podToAdmit: (pod) => pod,
-        setAllocatedResources: () => {},
-        updatePodFromAllocation: asAllocated,
-        removePod: () => {},
-      },
-      refreshNode: null,
-      sourcesReady: () => true,
-      clock,
-      logger,
-    });
+    const { handlers } = aNodeWithHandlers(node);
     const take = () => config.take().forEach((update) => void handlers.handle(update));
     return {
       node,

@@ -143,6 +143,11 @@ export class AllocationManager {
     }
   }
 
+  /** Whether a resize of the pod becomes durable. */
+  isResizing(uid: PodUID): boolean {
+    return this.#resizing.has(uid);
+  }
+
   /**
    * Returns the pod with what counts for it: its allocated resources or, while a resize becomes durable, the greater of those before and after.
    * @param isForResize for another resize that would go into the same write as that one: if the write fails, neither is allocated

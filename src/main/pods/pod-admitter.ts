@@ -10,12 +10,12 @@ import { qosClass } from '../../shared/kubernetes/qos-class.ts';
 import { podLevelResourcesAdmissions } from '../../shared/metrics/definitions/pods.ts';
 import { podReference } from '../events/index.ts';
 import type { ActivePods } from './active-pods.ts';
-import type { ApiStatusCache } from './api-status/index.ts';
 import type { AllocatedPod, AllocationRefusal, ExclusiveAllocations } from '../allocation/index.ts';
 import { isCriticalPod } from '../../shared/kubernetes/critical-pod.ts';
 import { countRejection, type AdmitHandler, type AdmitResult } from './admission/index.ts';
 import { preemptPods, type PreemptionDependencies } from './preempt-pods.ts';
 import { resourceConfigMode } from './admission/resource-config-mode.ts';
+import type { PodLifecycleObservers } from './lifecycle/pod-lifecycle-observers.ts';
 import type { FailedPod } from './termination/failed-pod.ts';
 import type { WaitKind } from '../../shared/contracts/timeline.ts';
 import type { PodTimelines } from '../timeline/index.ts';
@@ -23,12 +23,12 @@ import { faultMessage, type PodFaults } from './workers/index.ts';
 
 export interface PodAdmitterDependencies extends PreemptionDependencies {
   readonly activePods: Pick<ActivePods, 'list' | 'listStoppingSandboxes'>;
-  readonly statuses: Pick<ApiStatusCache, 'reject'>;
   readonly admitHandlers: readonly AdmitHandler[];
   readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'isNeededBy' | 'allocate'>;
   /** Fetches the Node before a pod is rejected for the node's labels. Null without an API server. Must settle. */
   readonly refreshNode: (() => Promise<unknown>) | null;
   readonly faults: PodFaults;
+  readonly observers: Pick<PodLifecycleObservers, 'rejected'>;
   readonly timelines?: PodTimelines;
 }
 
@@ -120,11 +120,11 @@ export class PodAdmitter {
   }
 
   #reject(pod: Pod, { reason, message }: FailedPod): void {
-    const { statuses, events, timelines } = this.#deps;
+    const { events, timelines, observers } = this.#deps;
     timelines?.refused(podUID(pod));
     timelines?.setProblem(podUID(pod), 'task', `${reason}: ${message}`);
     events.record({ object: podReference(pod), type: 'Warning', reason, message });
-    statuses.reject(pod, { reason, message });
+    observers.rejected(pod, { reason, message });
     countRejection(reason);
   }
 

@@ -7,12 +7,13 @@ import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts'
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../shared/time/clock.ts';
-import type { AllocationManager, ResizeManager } from '../allocation/index.ts';
+import type { AllocationManager } from '../allocation/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import { podReference } from '../events/index.ts';
 import { yieldToEventLoop } from '../../shared/concurrency/yield-to-event-loop.ts';
 import { isPodRunning } from './pod-running.ts';
 import type { ApiStatusCache } from './api-status/index.ts';
+import type { PodLifecycleObservers } from './lifecycle/pod-lifecycle-observers.ts';
 import type { PodStates } from './lifecycle/pod-states.ts';
 import type { PodManager } from './pod-manager.ts';
 import type { PodWorkers } from './workers/index.ts';
@@ -31,12 +32,10 @@ export interface PodHandlersDependencies extends PodAdmitterDependencies {
   /** A pod that was admitted once is not admitted again, also after a restart of the kubelet. */
   readonly allocationManager: Pick<
     AllocationManager,
-    'isAdmitted' | 'podToAdmit' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'removePod'
+    'isAdmitted' | 'podToAdmit' | 'setAllocatedResources' | 'updatePodFromAllocation' | 'isResizing'
   >;
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
-  readonly resizes: Pick<ResizeManager, 'onAdded' | 'onUpdated' | 'retry'>;
-  /** Called before the worker of an admitted pod gets the pod, and again before the worker gets an update of it. */
-  readonly onAdmitted?: (pod: Pod) => void;
+  readonly observers: Pick<PodLifecycleObservers, 'admitted' | 'added' | 'changed' | 'rejected' | 'removed'>;
   readonly sourcesReady: () => boolean;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
@@ -109,23 +108,19 @@ export class PodHandlers {
   }
 
   #start(pod: Pod, attempt: AdmissionAttempt): void {
-    const { podWorkers, podStates, allocationManager } = this.#deps;
+    const { podWorkers, podStates, allocationManager, observers } = this.#deps;
     const uid = podUID(pod);
     const isEnding = podStates.isTerminationRequested(uid) || isDeleted(pod) || isTerminalPhase(pod.status?.phase);
     if (!isEnding) {
       const runtime = this.#deps.runtimeStatus(uid);
       // A pod that runs was admitted, even if the record of that is lost. Nothing shows what was allocated to a sandbox without containers.
       const isAdmitted = allocationManager.isAdmitted(uid) || (isPodRunning(runtime) && runtime!.containers.length > 0);
-      if (!isAdmitted && !this.#admitter.admit(allocationManager.podToAdmit(pod, runtime), attempt)) {
-        // A pod that is rejected has counted while it was pending.
-        if (!this.#admitter.isPending(uid)) this.#deps.resizes.retry('pods_removed');
-        return;
-      }
+      if (!isAdmitted && !this.#admitter.admit(allocationManager.podToAdmit(pod, runtime), attempt)) return;
       allocationManager.setAllocatedResources(pod, runtime);
-      this.#deps.onAdmitted?.(pod);
+      observers.admitted(pod);
     }
     podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'create');
-    if (!isEnding) this.#deps.resizes.onAdded(pod);
+    if (!isEnding) observers.added(pod);
   }
 
   /** Decides a pending admission again, for the pod as it is wanted now. */
@@ -139,16 +134,18 @@ export class PodHandlers {
   }
 
   #update(pod: Pod): void {
-    const { podManager, podWorkers, podStates, allocationManager, resizes, onAdmitted } = this.#deps;
+    const { podManager, podWorkers, podStates, allocationManager, observers } = this.#deps;
     const previous = podManager.get(podUID(pod));
     const isStarted = podStates.isKnown(podUID(pod));
     if (isStarted) this.#checkChange(pod);
     podManager.set(pod);
     if (!isStarted) return this.#updateUnstarted(pod);
-    if (!podStates.isTerminationRequested(podUID(pod)) && !isDeleted(pod)) onAdmitted?.(pod);
     const isEnding = podStates.isTerminationRequested(podUID(pod)) || isDeleted(pod);
-    // A sync with the allocation of before would only delay the one that resizes.
-    if (!isEnding && resizes.onUpdated(previous, pod)) return;
+    if (!isEnding) {
+      observers.changed(previous, pod);
+      // A sync with the allocation of before would only delay the one that resizes, which follows.
+      if (allocationManager.isResizing(podUID(pod))) return;
+    }
     podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'update');
   }
 
@@ -166,19 +163,18 @@ export class PodHandlers {
   }
 
   remove(pods: readonly Pod[]): void {
-    const { podManager, podWorkers, allocationManager, sourcesReady, logger } = this.#deps;
+    const { podManager, podWorkers, observers, sourcesReady, logger } = this.#deps;
     for (const pod of pods) {
       this.#deps.faults.forget(podUID(pod));
       this.#contain('removing the pod', pod, () => {
         podManager.remove(podUID(pod));
-        allocationManager.removePod(podUID(pod));
         if (isMirrorPod(pod)) return;
         if (sourcesReady()) podWorkers.remove(pod);
         // Another source may still want the pod: housekeeping ends the pod once every source has reported.
         else logger.debug({ pod: nameOf(pod) }, 'Not deleting a pod before every source has reported');
       });
     }
-    this.#deps.resizes.retry('pods_removed');
+    observers.removed(pods.map(podUID));
   }
 
   /** Only the status of the pods has changed in the source. */

@@ -58,6 +58,11 @@ export function createApiStatusCache({
     clock,
     logger: log('pod-statuses'),
   });
-  podLifecycle.register({ name: 'statuses', forgotten: (uid) => statuses.forget(uid), keepOnly: (known) => statuses.keepOnly(known) });
+  podLifecycle.register({
+    name: 'statuses',
+    rejected: (pod, why) => statuses.reject(pod, why),
+    forgotten: (uid) => statuses.forget(uid),
+    keepOnly: (known) => statuses.keepOnly(known),
+  });
   return statuses;
 }

@@ -1,7 +1,7 @@
 /** Creates the handlers of the sources' updates, which admit pods. */
 import { isStaticPod } from '../../shared/kubernetes/static-pod.ts';
 import { restartedPods } from '../../shared/metrics/definitions/pods.ts';
-import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
+import type { ExclusiveAllocations } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { NodePressure } from '../eviction/index.ts';
 import { declaredFeatures, type ClusterNode, type RuntimeState } from '../node/index.ts';
@@ -37,7 +37,6 @@ export interface PodHandlersOptions
   };
   readonly runtime: { readonly runtimeState: Pick<RuntimeState, 'info'> };
   readonly exclusiveAllocations: ExclusiveAllocations;
-  readonly resizes: ResizeManager;
   readonly timelines: PodTimelines;
   readonly faults: PodFaults;
   readonly sourcesReady: SourcesReady;
@@ -46,7 +45,7 @@ export interface PodHandlersOptions
 export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
   const { clock, options, log, podLifecycle, allocationManager, podManager, cache, workers, statuses, events, nodeServices, runtime } =
     create;
-  const { exclusiveAllocations, resizes, timelines, faults, sourcesReady } = create;
+  const { exclusiveAllocations, timelines, faults, sourcesReady } = create;
   const { clusterNode } = nodeServices;
   const declared = declaredFeatures(options.featureGates, runtime.runtimeState.info);
   const podHandlers = new PodHandlers({
@@ -67,11 +66,10 @@ export function createPodHandlers(create: PodHandlersOptions): PodHandlers {
     allocationManager,
     runtimeStatus: (uid) => cache.get(uid),
     exclusiveAllocations,
-    resizes,
     timelines,
     faults,
     refreshNode: clusterNode ? () => clusterNode.fetch().catch(() => {}) : null,
-    onAdmitted: (pod) => podLifecycle.admitted(pod),
+    observers: podLifecycle,
     sourcesReady: () => sourcesReady.allReady(),
     clock,
     logger: log('pod-updates'),

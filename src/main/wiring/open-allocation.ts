@@ -26,6 +26,10 @@ export async function openAllocation({ clock, options, log, shutdown, podLifecyc
     logger: log('admission'),
   });
   shutdown.register('allocation-manager', () => allocationManager.close());
-  podLifecycle.register({ name: 'allocation', keepOnly: (known) => allocationManager.removeOrphanedPods(known) });
+  podLifecycle.register({
+    name: 'allocation',
+    removed: (uids) => uids.forEach((uid) => allocationManager.removePod(uid)),
+    keepOnly: (known) => allocationManager.removeOrphanedPods(known),
+  });
   return { allocationManager, resizeConditions: new ResizeConditions(clock) };
 }

@@ -43,6 +43,7 @@ export function startPodObjects(start: PodObjectsStart): PodObjects {
     podLifecycle.register({
       name: 'pod-objects',
       admitted: (pod) => podObjects.registerPod(pod),
+      changed: (_, pod) => podObjects.registerPod(pod),
       finished: (uid) => podObjects.unregisterPod(uid),
     });
   }

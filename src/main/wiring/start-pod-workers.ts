@@ -1,6 +1,6 @@
 /** Starts the parts that sync single pods: the pod workers, the resizes, and the handlers of the requests that tasks of the sync pool send. */
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
-import type { ExclusiveAllocations, ResizeManager } from '../allocation/index.ts';
+import type { ExclusiveAllocations } from '../allocation/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { NodeInfoSource, RuntimeState } from '../node/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
@@ -63,7 +63,6 @@ export interface PodWorkersStart
 export interface PodWorkersParts {
   readonly workers: PodWorkers;
   readonly workQueue: WorkQueue;
-  readonly resizes: ResizeManager;
 }
 
 export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
@@ -77,6 +76,8 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   const volumes = new MountedVolumes(clock);
   podLifecycle.register({
     name: 'volumes',
+    admitted: (pod) => volumes.addPod(pod),
+    changed: (_, pod) => volumes.addPod(pod),
     terminated: (uid) => volumes.removeDesired(uid),
     finished: (uid) => volumes.removePod(uid),
   });
@@ -125,6 +126,6 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
     events,
     logger: log('pod-updates'),
   });
-  const resizes = startResizes({ ...start, workers, admission, workQueue });
-  return { workers, workQueue, resizes };
+  startResizes({ ...start, workers, admission, workQueue });
+  return { workers, workQueue };
 }

@@ -68,6 +68,10 @@ export function startResizes(start: ResizesOptions): ResizeManager {
   shutdown.register('resizes', async () => resizes.close());
   podLifecycle.register({
     name: 'resizes',
+    added: (pod) => resizes.onAdded(pod),
+    changed: (before, pod) => resizes.onChanged(before, pod),
+    // A pod that is rejected has counted while it was pending.
+    rejected: () => resizes.retry('pods_removed'),
     observed: (pod, status) => resizes.observe(pod, status),
     resizeFailed: (pod, message) => resizes.onError(pod, message),
     containersEnded: () => resizes.retry('pod_terminated'),
@@ -76,6 +80,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
       resizes.retry('pod_terminated');
     },
     forgotten: (uid) => resizes.forget(uid),
+    removed: () => resizes.retry('pods_removed'),
   });
   sourcesReady.onReady(() => resizes.retry('pods_added'));
   retryWhenNodeChanges(start.nodeServices, resizes);

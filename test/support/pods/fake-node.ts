@@ -8,6 +8,7 @@ import { ActivePods } from '../../../src/main/pods/active-pods.ts';
 import { PodManager } from '../../../src/main/pods/pod-manager.ts';
 import { ApiStatusCache, type StatusUpdateSink } from '../../../src/main/pods/api-status/index.ts';
 import { PodWorkers } from '../../../src/main/pods/workers/pod-workers.ts';
+import { PodLifecycleObservers } from '../../../src/main/pods/lifecycle/pod-lifecycle-observers.ts';
 import { PodStates } from '../../../src/main/pods/lifecycle/pod-states.ts';
 import { standaloneRuntimeHandler } from '../../../src/main/objects/runtime-class-manager.ts';
 import { MountedVolumes } from '../../../src/main/pods/mounted-volumes.ts';
@@ -96,6 +97,7 @@ export class FakeNode {
     clock: this.clock,
     logger: this.logs.logger,
   });
+  readonly podLifecycle = new PodLifecycleObservers(this.logs.logger);
   readonly statuses = new ApiStatusCache({
     node: () => facts,
     probes: this.probes,
@@ -147,23 +149,29 @@ export class FakeNode {
     logger: this.logs.logger,
     onFailure: () => (this.failures += 1),
     random: () => 0,
-    observers: {
-      observed: () => {},
-      resizeFailed: () => {},
-      containersEnded: (uid) => void this.ended.push(uid),
-      terminated: (uid) => this.volumes.removeDesired(uid),
-      finished: (uid) => {
-        this.volumes.removePod(uid);
-        this.finished.push(uid);
-      },
-      forgotten: (uid) => {
-        this.statuses.forget(uid);
-        this.forgotten.push(uid);
-      },
-    },
+    observers: this.podLifecycle,
   });
 
   constructor() {
+    this.podLifecycle.register({
+      name: 'statuses',
+      rejected: (pod, why) => this.statuses.reject(pod, why),
+      forgotten: (uid) => this.statuses.forget(uid),
+      keepOnly: (known) => this.statuses.keepOnly(known),
+    });
+    this.podLifecycle.register({
+      name: 'volumes',
+      admitted: (pod) => this.volumes.addPod(pod),
+      changed: (_, pod) => this.volumes.addPod(pod),
+      terminated: (uid) => this.volumes.removeDesired(uid),
+      finished: (uid) => this.volumes.removePod(uid),
+    });
+    this.podLifecycle.register({
+      name: 'test',
+      containersEnded: (uid) => this.ended.push(uid),
+      finished: (uid) => this.finished.push(uid),
+      forgotten: (uid) => this.forgotten.push(uid),
+    });
     this.cache.apply({ relistedAtMs: -1, statuses: [], removed: [], events: [] });
   }
 
@@ -186,6 +194,7 @@ export class FakeNode {
   /** Adds a wanted pod and starts its worker. */
   async add(pod: Pod): Promise<void> {
     this.podManager.set(pod);
+    this.podLifecycle.admitted(pod);
     this.workers.update(asAllocated(pod), 'create');
     await settle();
   }

@@ -22,7 +22,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     gcError: null as Error | null,
     removedContainers: 0,
   };
-  const { podManager, podStates, activePods, statuses, cache, clock, workers: podWorkers } = node;
+  const { podManager, podStates, podLifecycle, activePods, statuses, cache, clock, workers: podWorkers } = node;
   const { logger } = node.logs;
   const events = { record: (event: RecordedEvent) => void node.events.push(event) };
   const handlers = new PodHandlers({
@@ -35,16 +35,16 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
     faults: new PodFaults({ events, clock, logger, random: () => 0 }),
     admitHandlers: [() => (setup.rejection ? { rejection: setup.rejection } : null)],
     exclusiveAllocations: { isNeededBy: () => false, allocate: async () => null },
-    resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
     runtimeStatus: () => null,
     allocationManager: {
       isAdmitted: () => false,
       podToAdmit: (pod) => pod,
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
-      removePod: () => {},
+      isResizing: () => false,
     },
     refreshNode: null,
+    observers: podLifecycle,
     sourcesReady: () => true,
     clock,
     logger,
@@ -74,7 +74,7 @@ export function aNodeWithHandlers(node = new FakeNode(), over: Partial<PodHandle
   });
   const runHousekeeping = async () => {
     housekeeping.run();
-    node.statuses.keepOnly(new Set([...node.podManager.uids(), ...node.podStates.uids()]));
+    podLifecycle.keepOnly(new Set([...podManager.uids(), ...podStates.uids()]));
     await settle();
   };
   return Object.assign(setup, { handlers, housekeeping, runHousekeeping });

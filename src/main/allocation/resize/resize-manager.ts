@@ -80,13 +80,12 @@ export class ResizeManager {
     this.#timeline = new ResizeTimeline(dependencies.timelines);
   }
 
-  /** A source has a pod that runs already, in a new version. Returns whether it is being allocated: `onAllocated` follows, whatever comes of it. */
-  onUpdated(before: Pod | undefined, pod: Pod): boolean {
+  /** A source has a pod that runs already, in a new version. If it is being allocated then, `onAllocated` follows, whatever comes of it. */
+  onChanged(before: Pod | undefined, pod: Pod): void {
     for (const change of before ? requestedChanges(before, pod) : []) requestedResizes.inc({ ...change });
     // What was infeasible stays so until something else is asked for.
-    if (before && this.#isInfeasible(pod) && isSameRequest(before, pod)) return false;
+    if (before && this.#isInfeasible(pod) && isSameRequest(before, pod)) return;
     this.#consider(pod, 'pod_updated');
-    return this.#allocating.has(podUID(pod));
   }
 
   /** A pod that was admitted before this kubelet has started, or is admitted now. */

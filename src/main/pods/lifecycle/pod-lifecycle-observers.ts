@@ -8,16 +8,26 @@ import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
+import type { FailedPod } from '../termination/failed-pod.ts';
 
+/** An exception of the first group keeps the pod from its next step: it is handled again after a back-off. One of the second group is only logged. */
 export interface PodLifecycleObserver {
   /** In logs, and of low cardinality. */
   readonly name: string;
-  /** The pod is admitted, and its worker gets it next; or the worker of an admitted pod gets a change of it next. An exception keeps the pod from it. */
+
+  /** The pod is admitted, or was before this kubelet started. Its worker gets it next. */
   admitted?(pod: Pod): void;
-  /** A sync of the pod has read this status of the runtime: before it generates the API status, or after it has changed the runtime. An exception fails the sync. */
+  /** The worker of an admitted pod has got it for the first time. */
+  added?(pod: Pod): void;
+  /** A source has changed a pod that has a worker and does not end. The worker gets it next. */
+  changed?(before: Pod | undefined, pod: Pod): void;
+  /** The pod is not admitted, and never runs on this node. */
+  rejected?(pod: Pod, why: FailedPod): void;
+  /** A sync of the pod has read this status of the runtime: before it generates the API status, or after it has changed the runtime. */
   observed?(pod: AllocatedPod, status: RuntimePodStatus | null): void;
-  /** A sync could not bring the pod's resources into force. An exception fails the sync. */
+  /** A sync could not bring the pod's resources into force. */
   resizeFailed?(pod: AllocatedPod, message: string): void;
+
   /** The pod ends, and no container of it runs any more: what it requested is free. */
   containersEnded?(uid: PodUID): void;
   /** The pod has ended, and its sandboxes too. `containersEnded` may not have been called. */
@@ -26,11 +36,13 @@ export interface PodLifecycleObserver {
   finished?(uid: PodUID): void;
   /** Nothing is left of this UID: a pod with the same UID may start. */
   forgotten?(uid: PodUID): void;
+  /** A source does not have these pods any more. Their workers know. */
+  removed?(uids: readonly PodUID[]): void;
   /** These are all pods that a source wants or that have a worker: what is kept for others may go. Called with each round of housekeeping. */
   keepOnly?(known: ReadonlySet<PodUID>): void;
 }
 
-type Stage = 'containersEnded' | 'terminated' | 'finished' | 'forgotten' | 'keepOnly';
+type ContainedStage = 'containersEnded' | 'terminated' | 'finished' | 'forgotten' | 'removed' | 'keepOnly';
 
 export class PodLifecycleObservers {
   readonly #observers: PodLifecycleObserver[] = [];
@@ -44,9 +56,20 @@ export class PodLifecycleObservers {
     this.#observers.push(observer);
   }
 
-  /** Throws what an observer throws: the pod is not passed on without what the observer has for it. */
   admitted(pod: Pod): void {
     for (const observer of this.#observers) observer.admitted?.(pod);
+  }
+
+  added(pod: Pod): void {
+    for (const observer of this.#observers) observer.added?.(pod);
+  }
+
+  changed(before: Pod | undefined, pod: Pod): void {
+    for (const observer of this.#observers) observer.changed?.(before, pod);
+  }
+
+  rejected(pod: Pod, why: FailedPod): void {
+    for (const observer of this.#observers) observer.rejected?.(pod, why);
   }
 
   observed(pod: AllocatedPod, status: RuntimePodStatus | null): void {
@@ -73,12 +96,16 @@ export class PodLifecycleObservers {
     this.#notify('forgotten', uid, (observer) => observer.forgotten?.(uid));
   }
 
+  removed(uids: readonly PodUID[]): void {
+    this.#notify('removed', undefined, (observer) => observer.removed?.(uids));
+  }
+
   keepOnly(known: ReadonlySet<PodUID>): void {
     this.#notify('keepOnly', undefined, (observer) => observer.keepOnly?.(known));
   }
 
   /** A fault of one observer must not keep the others from the end of a pod. */
-  #notify(stage: Stage, podUID: PodUID | undefined, call: (observer: PodLifecycleObserver) => void): void {
+  #notify(stage: ContainedStage, podUID: PodUID | undefined, call: (observer: PodLifecycleObserver) => void): void {
     for (const observer of this.#observers)
       contain({ handler: `pod ${stage}`, logger: this.#logger, fields: { observer: observer.name, podUID } }, () => call(observer));
   }

@@ -35,7 +35,7 @@ export interface PodWorkerDependencies {
   readonly node: () => NodeInfo;
   /** Whether all secrets and config maps of the pod's volumes are known, and its claims can be mounted. Absent: they are. */
   readonly dependenciesReady?: (pod: Pod) => boolean;
-  readonly volumes: Pick<MountedVolumes, 'addPod' | 'areAllMounted'>;
+  readonly volumes: Pick<MountedVolumes, 'areAllMounted'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'restore'>;

@@ -67,7 +67,6 @@ export class PodWorkers implements PodWorkerOwner {
       // To a pod that has ended before this kubelet started, its creation is no request to start again: it would be cleaned up over and over.
       if (worker.lifecycle.state === 'syncing') worker.apply({ type: 'updated', update, pod: facts });
     }
-    if (worker.lifecycle.state === 'syncing') this.#deps.volumes.addPod(pod);
     worker.wake();
   }
 

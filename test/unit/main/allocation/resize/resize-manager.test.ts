@@ -114,7 +114,7 @@ function aNode(capacity: number, settings: Partial<ResizeSettings> = {}) {
       for (const pod of pods) {
         const before = wanted.get(podUID(pod));
         wanted.set(podUID(pod), pod);
-        manager.onUpdated(before, pod);
+        manager.onChanged(before, pod);
       }
       await settle();
     },

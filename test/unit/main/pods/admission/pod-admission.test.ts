@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
-import { PodFaults } from '../../../../../src/main/pods/workers/pod-faults.ts';
-import { PodHandlers, type PodHandlersDependencies } from '../../../../../src/main/pods/pod-handlers.ts';
+import type { PodHandlersDependencies } from '../../../../../src/main/pods/pod-handlers.ts';
 import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { FakeNode } from '../../../../support/pods/fake-node.ts';
+import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 
 /** What upstream's own code gives a preempted pod: the last row of the vectors (scripts/upstream/values/admission). */
@@ -34,31 +34,18 @@ function aNodeWith(
   refreshNode: (() => Promise<unknown>) | null = null,
   exclusiveAllocations: PodHandlersDependencies['exclusiveAllocations'] = noProviders,
 ) {
-  const node = new FakeNode();
   const admitted = new Set<PodUID>();
-  const updates = new PodHandlers({
-    podManager: node.podManager,
-    podWorkers: node.workers,
-    podStates: node.podStates,
-    activePods: node.activePods,
-    statuses: node.statuses,
-    events: { record: (event) => void node.events.push(event) },
+  const { node, handlers: updates } = aNodeWithHandlers(new FakeNode(), {
     admitHandlers,
+    refreshNode,
     exclusiveAllocations,
-    resizes: { onAdded: () => {}, onUpdated: () => false, retry: () => {} },
-    faults: new PodFaults({ events: { record: () => {} }, clock: node.clock, logger: node.logs.logger, random: () => 0 }),
-    runtimeStatus: () => null,
     allocationManager: {
       isAdmitted: (uid) => admitted.has(uid),
       podToAdmit: (pod) => pod,
       setAllocatedResources: (pod) => void admitted.add(podUID(pod)),
       updatePodFromAllocation: asAllocated,
-      removePod: () => {},
+      isResizing: () => false,
     },
-    refreshNode,
-    sourcesReady: () => true,
-    clock: node.clock,
-    logger: node.logs.logger,
   });
   return { node, updates, admitted };
 }

@@ -47,7 +47,7 @@ test('a running pod that makes an admit handler throw does not block other pods'
       podToAdmit: (pod) => pod,
       setAllocatedResources: () => {},
       updatePodFromAllocation: asAllocated,
-      removePod: () => {},
+      isResizing: () => false,
     },
   });
   await handlers.add([hostile(), healthy()]);
@@ -57,8 +57,10 @@ test('a running pod that makes an admit handler throw does not block other pods'
 
 test('a pod whose start throws starts again after a back-off that housekeeping does not shorten', async () => {
   let attempts = 0;
-  const { node, handlers, runHousekeeping } = aNodeWithHandlers(new FakeNode(), {
-    onAdmitted: (pod) => {
+  const { node, handlers, runHousekeeping } = aNodeWithHandlers();
+  node.podLifecycle.register({
+    name: 'hostile',
+    admitted: (pod) => {
       if (!isHostile(pod)) return;
       attempts += 1;
       if (attempts < 3) throwBoom();
@@ -82,12 +84,12 @@ test('a pod whose start throws starts again after a back-off that housekeeping d
 test('an update that throws is handled again with the newest pod', async () => {
   let throws = false;
   const handled: (string | undefined)[] = [];
-  const { node, handlers } = aNodeWithHandlers(new FakeNode(), {
-    onAdmitted: (pod) => {
-      if (throws && isHostile(pod)) throwBoom();
-      handled.push(`${pod.metadata.name} ${pod.metadata.labels?.['version'] ?? '1'}`);
-    },
-  });
+  const { node, handlers } = aNodeWithHandlers();
+  const handle = (pod: Pod) => {
+    if (throws && isHostile(pod)) throwBoom();
+    handled.push(`${pod.metadata.name} ${pod.metadata.labels?.['version'] ?? '1'}`);
+  };
+  node.podLifecycle.register({ name: 'hostile', admitted: handle, changed: (_, pod) => handle(pod) });
   await handlers.add([hostile(), healthy()]);
   throws = true;
   const labelled = (pod: Pod, version: string) => ({ ...pod, metadata: { ...pod.metadata, labels: { version } } });
@@ -101,8 +103,10 @@ test('an update that throws is handled again with the newest pod', async () => {
 
 test('a pod that is removed during its back-off is not started again', async () => {
   let attempts = 0;
-  const { node, handlers } = aNodeWithHandlers(new FakeNode(), {
-    onAdmitted: () => {
+  const { node, handlers } = aNodeWithHandlers();
+  node.podLifecycle.register({
+    name: 'hostile',
+    admitted: () => {
       attempts += 1;
       throwBoom();
     },
@@ -151,8 +155,10 @@ test('a fault changes only the reason of a known status, and nothing of a final 
 
 test('other updates of a pod do not shorten the back-off of its start', async () => {
   let attempts = 0;
-  const { node, handlers, runHousekeeping } = aNodeWithHandlers(new FakeNode(), {
-    onAdmitted: () => {
+  const { node, handlers, runHousekeeping } = aNodeWithHandlers();
+  node.podLifecycle.register({
+    name: 'hostile',
+    admitted: () => {
       attempts += 1;
       throwBoom();
     },
