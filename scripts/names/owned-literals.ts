@@ -13,5 +13,6 @@ export const ownedLiterals: readonly OwnedLiteral[] = [
     "'CrashLoopBackOff'",
   ),
   ...inFile('src/shared/kubernetes/qos-class.ts', "['Guaranteed', 'Burstable', 'BestEffort']"),
+  ...inFile('src/shared/kubernetes/swap.ts', "'LimitedSwap'"),
   ...inFile('src/shared/cgroups/cgroup-names.ts', "'kubepods'"),
 ];

@@ -5,6 +5,7 @@ import type { PodTimelines } from '../timeline/index.ts';
 import type { EventSink } from '../events/index.ts';
 import type { CgroupSettings, MachineWatch, NodeStore } from '../node/index.ts';
 import { isDeleted } from '../../shared/kubernetes/is-deleted.ts';
+import { isSwapLimited } from '../../shared/kubernetes/swap.ts';
 import type { ResizeAdmission } from '../pods/resize-admission.ts';
 import type { SourcesReady } from '../sources/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -48,7 +49,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
       memoryBackedVolumes: featureGates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
       exclusiveCPUs: config.cpuManagerPolicy === 'static' && !featureGates.enabled('InPlacePodVerticalScalingExclusiveCPUs'),
       exclusiveMemory: config.memoryManagerPolicy === 'Static' && !featureGates.enabled('InPlacePodVerticalScalingExclusiveMemory'),
-      limitedSwap: config.memorySwap.swapBehavior === 'LimitedSwap' && threads.host.cgroupVersion === 2,
+      limitedSwap: isSwapLimited(config.memorySwap.swapBehavior) && threads.host.cgroupVersion === 2,
     },
     podLevelResources: featureGates.enabled('PodLevelResources'),
     allocationManager,

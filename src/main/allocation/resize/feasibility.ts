@@ -1,8 +1,8 @@
 /** Why a resize can never be allocated. Pure. Upstream: podResizesAdmitHandler in pkg/kubelet/allocation/handlers.go. */
-import type { Container, Pod, PodSpec, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import type { Container, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
-import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';
+import { getsSwap } from '../../../shared/kubernetes/swap.ts';
 import type { AllocatedPod } from '../allocated-pod.ts';
 import { isSameRequirements } from '../pod-allocation.ts';
 
@@ -73,14 +73,8 @@ function changesSwap(pod: Pod, allocated: Pod): boolean {
     ([wanted, current]) =>
       compareQuantities(wanted.resources?.requests?.['memory'], current.resources?.requests?.['memory']) !== 0 &&
       !isRestarted(current) &&
-      (hasSwap(pod, wanted.resources) || hasSwap(allocated, current.resources)),
+      (getsSwap(pod, wanted.resources) || getsSwap(allocated, current.resources)),
   );
-}
-
-function hasSwap(pod: Pod, { requests, limits }: ResourceRequirements = {}): boolean {
-  const [request, limit] = [requests?.['memory'], limits?.['memory']];
-  if (isCriticalPod(pod) || qosClass(pod) !== 'Burstable') return false;
-  return !(isZeroQuantity(request) && isZeroQuantity(limit)) && compareQuantities(request, limit) !== 0;
 }
 
 function changesMemoryBackedVolumes({ volumes = [] }: PodSpec, { volumes: before = [] }: PodSpec): boolean {

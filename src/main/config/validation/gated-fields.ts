@@ -1,13 +1,13 @@
 /** Rules for fields that require a feature gate (upstream: pkg/kubelet/apis/config/validation/validation.go). */
 import { formatDuration } from '../../../shared/kubernetes/duration.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
+import { swapBehaviors } from '../../../shared/kubernetes/swap.ts';
 import { isSysctlName, normalizeSysctl, sysctlNamespace } from '../../../shared/kubernetes/sysctls.ts';
 import { maxContainerBackOffMs } from '../container-back-off.ts';
 import { checkImagePattern } from './image-pattern.ts';
 import { quotedList, collectErrors, thrownMessage, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', 'NeverVerifyAllowlistedImages', 'AlwaysVerify'];
-const swapBehaviors = ['', 'LimitedSwap', 'NoSwap'];
 const second = 1000;
 /** The default before v1.37, which files from then may have. */
 const formerThrottlingFactor = 0.9;

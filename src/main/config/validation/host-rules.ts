@@ -1,4 +1,5 @@
 /** Rules that depend on the host's cgroup version, and rules for user namespaces (upstream: validation_linux.go; swap: cmd/kubelet/app/server.go). */
+import { isSwapLimited } from '../../../shared/kubernetes/swap.ts';
 import { collectErrors, invalidConfiguration, type ValidationRule } from './rules.ts';
 
 /** The number of IDs of a pod's user namespace is a multiple of this. */
@@ -18,7 +19,7 @@ export const checkHost: ValidationRule = ({ config, gates, host }) => {
     ...collectErrors(
       [isV1 && config.singleProcessOOMKill === false, 'singleProcessOOMKill must not be explicitly set to false when using cgroup v1'],
       [
-        isV1 && gates.enabled('NodeSwap') && config.memorySwap.swapBehavior === 'LimitedSwap',
+        isV1 && gates.enabled('NodeSwap') && isSwapLimited(config.memorySwap.swapBehavior),
         'memorySwap.swapBehavior "LimitedSwap" is only supported with cgroup v2',
       ],
     ),

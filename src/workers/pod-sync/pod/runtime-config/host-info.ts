@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { release } from 'node:os';
 import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/worker-data.ts';
 import { hugePageSizeName } from '../../../../shared/cgroups/cgroup-values.ts';
+import { isSwapLimited } from '../../../../shared/kubernetes/swap.ts';
 import { readResolvConf } from '../../../../shared/linux/resolv-conf.ts';
 import type { HostInfo } from './config-inputs.ts';
 
@@ -23,7 +24,7 @@ export class HostInfoReader {
   async read(): Promise<HostInfo> {
     this.#staticInfo ??= readStaticInfo(this.#settings);
     const { resolvConf: path, memorySwapBehavior } = this.#settings;
-    const swapCapacityBytes = memorySwapBehavior === 'LimitedSwap' ? await readSwapCapacityBytes() : 0;
+    const swapCapacityBytes = isSwapLimited(memorySwapBehavior) ? await readSwapCapacityBytes() : 0;
     return { ...(await this.#staticInfo), swapCapacityBytes, resolvConf: path === '' ? null : readResolvConf(path) };
   }
 }

@@ -2,10 +2,10 @@
 import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/worker-data.ts';
 import type { HugepageLimit, LinuxContainerResources } from '../../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';
-import { isCriticalPod } from '../../../../shared/kubernetes/critical-pod.ts';
 import { hasPodLevelResources, podLimits, podRequests } from '../../../../shared/kubernetes/pod-resources.ts';
 import { qosClass } from '../../../../shared/kubernetes/qos-class.ts';
-import { compareQuantities, isZeroQuantity, milliValue, type QuantityLike, value } from '../../../../shared/kubernetes/quantity.ts';
+import { isZeroQuantity, milliValue, type QuantityLike, value } from '../../../../shared/kubernetes/quantity.ts';
+import { getsSwap, isSwapLimited } from '../../../../shared/kubernetes/swap.ts';
 import { hugePageSizeName, quotaFromMilliCPU, sharesFromMilliCPU } from '../../../../shared/cgroups/cgroup-values.ts';
 import { computeMemoryQos } from './memory-qos.ts';
 import { computeOOMScoreAdj } from './oom-score.ts';
@@ -119,12 +119,8 @@ function swapLimit(input: ContainerResourcesInput, { memoryLimitInBytes, unified
 
 /** LimitedSwap: a Burstable container gets the share of the node's swap that its memory request is of the node's memory. */
 function swapBytes({ pod, container, settings, hostInfo, node }: ContainerResourcesInput): number {
-  const { requests, limits } = container.resources ?? {};
-  const request = requests?.['memory'];
-  if (settings.memorySwapBehavior !== 'LimitedSwap' || isCriticalPod(pod) || qosClass(pod) !== 'Burstable') return 0;
-  // No request, or a request equal to the limit: no swap.
-  if (compareQuantities(request, limits?.['memory']) === 0) return 0;
-  const requestBytes = value(request);
+  if (!isSwapLimited(settings.memorySwapBehavior) || !getsSwap(pod, container.resources)) return 0;
+  const requestBytes = value(container.resources?.requests?.['memory']);
   const { memoryBytes } = node.capacity;
   return memoryBytes <= 0 || requestBytes > memoryBytes ? 0 : Math.trunc((requestBytes / memoryBytes) * hostInfo.swapCapacityBytes);
 }
