@@ -14,5 +14,6 @@ export const ownedLiterals: readonly OwnedLiteral[] = [
   ),
   ...inFile('src/shared/kubernetes/qos-class.ts', "['Guaranteed', 'Burstable', 'BestEffort']"),
   ...inFile('src/shared/kubernetes/swap.ts', "'LimitedSwap'"),
+  ...inFile('src/shared/kubernetes/ready-condition.ts', "type === 'Ready'"),
   ...inFile('src/shared/cgroups/cgroup-names.ts', "'kubepods'"),
 ];

@@ -1,6 +1,7 @@
 /** The types of the Node object, and the API's well-known names that this folder uses. */
 import type { V1Node } from '@kubernetes/client-node';
 import type { Draft, Wire } from '../../shared/kubernetes/api.ts';
+import { isReadyTrue } from '../../shared/kubernetes/ready-condition.ts';
 
 type WireNode = Wire<V1Node>;
 
@@ -33,7 +34,7 @@ export const providedNodeIPAnnotation = 'alpha.kubernetes.io/provided-node-ip';
 export const uninitializedTaint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' } as const;
 
 export function isReady(node: Node | null): boolean {
-  return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  return node?.status?.conditions?.some(isReadyTrue) ?? false;
 }
 
 /** Go's names of the operating system and the architecture (GOOS, GOARCH). */

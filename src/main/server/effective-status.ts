@@ -1,5 +1,6 @@
 /** The status that the pods API shows. Upstream: getEffectivePodStatus in pkg/kubelet/apis/pods/server.go. */
-import type { PodCondition, PodStatus } from '../../shared/kubernetes/api.ts';
+import type { PodStatus } from '../../shared/kubernetes/api.ts';
+import { isReadyTrue } from '../../shared/kubernetes/ready-condition.ts';
 
 /**
  * Returns the kubelet's status, or else the one of the pod's object. The latter is not verified yet: its pod is not shown as ready.
@@ -12,12 +13,4 @@ export function effectiveStatus(own: PodStatus | undefined, reported: PodStatus 
       : condition,
   );
   return { ...reported, phase: reported?.phase || 'Pending', ...(conditions && { conditions }) };
-}
-
-export function isShownAsReady(status: PodStatus | undefined): boolean {
-  return status?.conditions?.some(isReadyTrue) ?? false;
-}
-
-function isReadyTrue({ type, status }: PodCondition): boolean {
-  return type === 'Ready' && status === 'True';
 }

@@ -10,8 +10,9 @@ import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
+import { isPodReady } from '../../shared/kubernetes/ready-condition.ts';
 import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';
-import { effectiveStatus, isShownAsReady } from './effective-status.ts';
+import { effectiveStatus } from './effective-status.ts';
 
 export interface PodFeedDependencies {
   readonly podManager: Pick<PodManager, 'all' | 'get' | 'onChange'>;
@@ -125,7 +126,7 @@ export class PodFeed {
     const { podManager, statuses, sourcesReady, clock } = this.#deps;
     if (this.#isReady || !sourcesReady()) return this.#isReady;
     this.#sourcesReadyAtMs ??= clock.monotonic();
-    const isUnverified = (pod: Pod) => statuses.get(podUID(pod)) === undefined && isShownAsReady(pod.status);
+    const isUnverified = (pod: Pod) => statuses.get(podUID(pod)) === undefined && isPodReady(pod.status);
     this.#isReady = clock.monotonic() - this.#sourcesReadyAtMs >= maxUnverifiedMs || !podManager.all().some(isUnverified);
     return this.#isReady;
   }

@@ -5,13 +5,14 @@
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { isTerminalPhase } from '../../shared/kubernetes/pod-phase.ts';
+import { isPodReady } from '../../shared/kubernetes/ready-condition.ts';
 import type { PodTimelines } from './pod-timelines.ts';
 
 export function recordStatusPhases(timelines: PodTimelines, { pod, status }: { readonly pod: Pod; readonly status: PodStatus }): void {
   const uid = podUID(pod);
   if (isTerminalPhase(status.phase) || hasEveryContainerStarted(pod.spec.containers, status.containerStatuses))
     timelines.end(uid, 'Running');
-  if (status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True')) timelines.end(uid, 'Ready');
+  if (isPodReady(status)) timelines.end(uid, 'Ready');
   const statuses = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
     if (!container.startupProbe && !container.readinessProbe) continue;

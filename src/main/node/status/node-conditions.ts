@@ -2,6 +2,7 @@
  * Computes the node's conditions. Conditions of other writers stay unchanged and in place. Pure. Upstream: the condition setters in
  * pkg/kubelet/nodestatus/setters.go.
  */
+import { isReadyCondition } from '../../../shared/kubernetes/ready-condition.ts';
 import type { NodeCondition, NodeEvent, ResourceList } from '../node-object.ts';
 
 export interface Pressures {
@@ -84,7 +85,7 @@ export function computeConditions(existing: readonly NodeCondition[], inputs: Co
     });
     events.push(statusEvent(inputs.nodeName, event));
   }
-  const previous = existing.find(({ type }) => type === 'Ready');
+  const previous = existing.find(isReadyCondition);
   const ready = readyCondition(previous, inputs);
   setCondition(ready);
   if (previous && previous.status !== ready.status) {

@@ -12,6 +12,7 @@ import { isFailureReason } from '../../../shared/contracts/runtime-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
+import { isPodReady } from '../../../shared/kubernetes/ready-condition.ts';
 import { isDefaultWaitingReason } from '../../../shared/kubernetes/waiting-reasons.ts';
 import { statusPatch } from './status-patch.ts';
 
@@ -87,9 +88,5 @@ function isStartingWell({ name, state, restartCount }: ContainerStatus, previous
 /** True for changes that users and controllers wait for: a deleted pod's status, a terminal phase, the pod is Ready or no longer. */
 export function isUrgent(base: Pod, next: PodStatus): boolean {
   if (isDeleted(base) || (isTerminalPhase(next.phase) && next.phase !== base.status?.phase)) return true;
-  return isReady(next) !== isReady(base.status);
-}
-
-function isReady(status: PodStatus | undefined): boolean {
-  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+  return isPodReady(next) !== isPodReady(base.status);
 }

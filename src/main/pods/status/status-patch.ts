@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodCondition, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
+import { isReadyTrue } from '../../../shared/kubernetes/ready-condition.ts';
 import { disruptionTarget, ownConditionTypes, transientConditionTypes } from '../api-status/index.ts';
 
 export interface StatusToSend {
@@ -32,7 +33,7 @@ export function toApiStatus(base: PodStatus, { status, couldHaveRunningContainer
   return {
     ...rest,
     conditions: conditionsToSend(base, status, couldHaveRunningContainers).filter(
-      (condition) => !isTerminalPhase(reported.phase) || !isReadyTrue(condition),
+      (condition) => !isTerminalPhase(reported.phase) || !isAnyReadyTrue(condition),
     ),
     ...(reported.phase ? { phase: reported.phase } : {}),
     ...(reported.reason ? { reason: reported.reason } : {}),
@@ -50,8 +51,8 @@ function conditionsToSend(base: PodStatus, status: PodStatus, couldHaveRunningCo
 }
 
 /** A pod in a terminal phase is never ready, whatever its containers' statuses are. */
-function isReadyTrue({ type, status }: PodCondition): boolean {
-  return status === 'True' && (type === 'Ready' || type === 'ContainersReady');
+function isAnyReadyTrue(condition: PodCondition): boolean {
+  return isReadyTrue(condition) || (condition.type === 'ContainersReady' && condition.status === 'True');
 }
 
 export interface StatusPatch {
