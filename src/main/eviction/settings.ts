@@ -1,5 +1,5 @@
 /** The settings of the eviction manager, from the configuration. Pure. */
-import { computeFeatureGates } from '../config/feature-gates.ts';
+import type { FeatureGates } from '../config/feature-gates.ts';
 import type { KubeletFlags } from '../config/options.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import { parseThresholds, type Threshold } from './thresholds.ts';
@@ -14,15 +14,18 @@ export interface EvictionSettings {
   readonly memoryVolumesResize: boolean;
 }
 
+/** What is decided before the start, beside the configuration. */
+export interface FixedEvictionOptions {
+  readonly flags: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>;
+  readonly featureGates: FeatureGates;
+}
+
 /** Reads the settings of a configuration that may change. Returns the same object while its fields are the same. */
-export function liveEvictionSettings(
-  config: KubeletConfiguration,
-  flags: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>,
-): () => EvictionSettings {
+export function liveEvictionSettings(config: KubeletConfiguration, options: FixedEvictionOptions): () => EvictionSettings {
   let read: { readonly fields: readonly unknown[]; readonly settings: EvictionSettings } | null = null;
   return () => {
     const fields = evictionFields.map((field) => config[field]);
-    if (!read?.fields.every((value, index) => value === fields[index])) read = { fields, settings: evictionSettings(config, flags) };
+    if (!read?.fields.every((value, index) => value === fields[index])) read = { fields, settings: evictionSettings(config, options) };
     return read.settings;
   };
 }
@@ -37,15 +40,12 @@ const evictionFields = [
 ] as const satisfies readonly (keyof KubeletConfiguration)[];
 
 /** With the flag experimental-allocatable-ignore-eviction, the memory of all pods has no threshold of its own. */
-export function evictionSettings(
-  config: KubeletConfiguration,
-  { experimentalAllocatableIgnoreEviction }: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>,
-): EvictionSettings {
+function evictionSettings(config: KubeletConfiguration, { flags, featureGates }: FixedEvictionOptions): EvictionSettings {
   return {
-    thresholds: parseThresholds(experimentalAllocatableIgnoreEviction ? { ...config, enforceNodeAllocatable: [] } : config),
+    thresholds: parseThresholds(flags.experimentalAllocatableIgnoreEviction ? { ...config, enforceNodeAllocatable: [] } : config),
     pressureTransitionPeriodMs: config.evictionPressureTransitionPeriod,
     maxPodGracePeriodSeconds: config.evictionMaxPodGracePeriod,
     localStorageCapacityIsolation: config.localStorageCapacityIsolation,
-    memoryVolumesResize: computeFeatureGates(config.featureGates).gates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
+    memoryVolumesResize: featureGates.enabled('InPlacePodVerticalScalingMemoryBackedVolumes'),
   };
 }

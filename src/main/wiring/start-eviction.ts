@@ -60,7 +60,7 @@ export function startEviction(start: EvictionStart): EvictionManager {
     await Promise.all([threads.stats.sampleNow(), ...(filesystems ? [images.sampleFilesystems()] : [])]);
   };
   const manager = new EvictionManager({
-    settings: liveEvictionSettings(options.live.view, options.flags),
+    settings: liveEvictionSettings(options.live.view, options),
     readNode: () => readNodeStats(usage),
     readPods: (pods) => readPodStats(pods, { usage, storage }),
     sample: ({ filesystems }) => withTimeout(sampleDeadlineMs, sampleNode(filesystems), clock),
