@@ -28,6 +28,7 @@ export class TerminationWaiters {
       this.#waiters.set(uid, waiters);
       const cancel = this.#clock.after(timeoutMs, () => {
         waiters.delete(finish);
+        if (waiters.size === 0) this.#waiters.delete(uid);
         reject(new KubeletError(exceededGracePeriod.reason, `pod ${uid} did not end within ${timeoutMs / 1000} s`));
       });
       const finish = () => {
