@@ -119,7 +119,7 @@ export async function runKubelet({
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const dispatcher = new PodDispatcher({ clock, cores: availableParallelism() });
-    const timelines = startTimelines({ clock, maxPods: config.maxPods, podManager, cache, logger: log('pod-timelines') });
+    const timelines = startTimelines({ ...context, podManager, cache });
     const statusManager = cluster?.startStatusManager({ podManager, apiPods, timelines });
     const events =
       cluster && statusManager

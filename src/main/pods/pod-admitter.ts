@@ -120,9 +120,7 @@ export class PodAdmitter {
   }
 
   #reject(pod: Pod, { reason, message }: FailedPod): void {
-    const { events, timelines, observers } = this.#deps;
-    timelines?.refused(podUID(pod));
-    timelines?.setProblem(podUID(pod), 'task', `${reason}: ${message}`);
+    const { events, observers } = this.#deps;
     events.record({ object: podReference(pod), type: 'Warning', reason, message });
     observers.rejected(pod, { reason, message });
     countRejection(reason);

@@ -196,10 +196,12 @@ export class PodTimelines {
     if (isSame) this.#records.update(uid, { problem: '', problemOrigin: 0 });
   }
 
-  refused(uid: PodUID): void {
+  /** The pod is not admitted. */
+  rejected(uid: PodUID, { reason, message }: { readonly reason: string; readonly message: string }): void {
     for (const phase of ['Admission', 'Running', 'Ready'] as const) this.end(uid, phase, { failed: true });
     this.#records.update(uid, { refused: 1 });
     this.#records.setFinished(uid);
+    this.setProblem(uid, 'task', `${reason}: ${message}`);
   }
 
   /** The pod terminates; call this again when its grace period shrinks. Null: an unknown grace period. */

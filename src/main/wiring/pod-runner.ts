@@ -15,7 +15,7 @@ import { startPods, type PodsStart } from './start-pods.ts';
 import { startVolumes } from './start-volumes.ts';
 import type { Volumes } from './create-volume-manager.ts';
 
-type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusiveAllocations' | 'nodeCgroups'>;
+type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusiveAllocations'>;
 
 export type PodRunnerOptions = KubeletContext &
   ExclusiveAllocationsStart &
@@ -37,8 +37,8 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   const exclusiveAllocations = await openExclusiveAllocations(runner);
   const podObjects = startPodObjects(runner);
   const volumes = await startVolumes(runner);
-  const nodeCgroups = startNodeCgroups(runner);
-  const { workers, housekeeping, handlers } = startPods({ ...runner, ...podObjects, ...volumes, exclusiveAllocations, nodeCgroups });
+  startNodeCgroups(runner);
+  const { workers, housekeeping, handlers } = startPods({ ...runner, ...podObjects, ...volumes, exclusiveAllocations });
   const eviction = startEviction({ ...runner, workers, housekeeping });
   startNodeShutdown({ ...runner, workers });
   return { handlers, eviction };

@@ -14,7 +14,7 @@ export interface NodeCgroupsStart extends Pick<
   readonly events: EventSink;
 }
 
-export function startNodeCgroups(start: NodeCgroupsStart): NodeCgroups {
+export function startNodeCgroups(start: NodeCgroupsStart): void {
   const { clock, options, nodeName, threads, log, shutdown, podLifecycle, nodeServices, activePods, events } = start;
   const { config, featureGates } = options;
   const { host, pool } = threads;
@@ -32,7 +32,11 @@ export function startNodeCgroups(start: NodeCgroupsStart): NodeCgroups {
     logger: log('node-cgroups'),
   });
   machine.onChanged(() => nodeCgroups.onMachineChanged());
-  podLifecycle.register({ name: 'node-cgroups', finished: () => nodeCgroups.onPodsChanged() });
+  podLifecycle.register({
+    name: 'node-cgroups',
+    finished: () => nodeCgroups.onPodsChanged(),
+    updateHandled: () => nodeCgroups.onPodsChanged(),
+  });
   nodeCgroups.start();
   const hostProcesses = new HostProcesses({
     config,
@@ -45,5 +49,4 @@ export function startNodeCgroups(start: NodeCgroupsStart): NodeCgroups {
     nodeCgroups.close();
     hostProcesses.close();
   });
-  return nodeCgroups;
 }

@@ -83,6 +83,7 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   });
   const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
   shutdown.register('work-queue', async () => workQueue.close());
+  podLifecycle.register({ name: 'work-queue', forgotten: (uid) => workQueue.remove(uid) });
   const taskHandlers = { clock, images, podManager, cache, events, podObjects, volumes, volumeManager, dispatcher, timelines, probes };
   const workers = new PodWorkers({
     createPool: (owner) => {

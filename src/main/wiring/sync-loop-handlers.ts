@@ -1,5 +1,4 @@
 /** Creates the handlers that the sync loop calls: pods' updates, lifecycle events, probe results, due syncs and housekeeping. */
-import type { NodeCgroups } from '../node-cgroups/index.ts';
 import type { RuntimeState } from '../node/index.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodHandlers } from '../pods/pod-handlers.ts';
@@ -21,7 +20,6 @@ export interface SyncLoopHandlersOptions extends Pick<KubeletContext, 'podLifecy
   readonly statuses: ApiStatusCache;
   readonly probes: ProbeManager;
   readonly podHandlers: PodHandlers;
-  readonly nodeCgroups: Pick<NodeCgroups, 'onPodsChanged'>;
   readonly workQueue: WorkQueue;
   readonly sources: Pick<PodSources, 'take' | 'markHandled'>;
   readonly sourcesReady: SourcesReady;
@@ -29,20 +27,8 @@ export interface SyncLoopHandlersOptions extends Pick<KubeletContext, 'podLifecy
 }
 
 export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLoopHandlers<PodUpdate> {
-  const {
-    podLifecycle,
-    podManager,
-    workers,
-    podStates,
-    sourcesReady,
-    statuses,
-    probes,
-    podHandlers,
-    nodeCgroups,
-    workQueue,
-    sources,
-    runtime,
-  } = options;
+  const { podLifecycle, podManager, workers, podStates, sourcesReady, statuses, probes, podHandlers, workQueue, sources, runtime } =
+    options;
   const { housekeeping, containerDeletor, imageGarbageCollection } = options;
   return {
     ...createProbeHandlers({ probes, workers, statuses }),
@@ -56,7 +42,7 @@ export function createSyncLoopHandlers(options: SyncLoopHandlersOptions): SyncLo
         await podHandlers.handle(update);
       } finally {
         sources.markHandled(update);
-        nodeCgroups.onPodsChanged();
+        podLifecycle.updateHandled();
       }
     },
     handleContainerChanged: (uid, id) => containerDeletor.deleteContainersInPod(uid, id),

@@ -62,7 +62,7 @@ export class ModelKubelet {
     const sourcesReady = new SourcesReady(configuredSources);
     const podStates = new PodStates(() => sourcesReady.allReady());
     const dispatcher = new PodDispatcher({ clock, cores: 4 });
-    const timelines = startTimelines({ clock, maxPods: context.options.config.maxPods, podManager, cache, logger });
+    const timelines = startTimelines({ ...context, podManager, cache });
     const statusManager = startStatusManager({ ...context, client: host.client(life), podManager, apiPods: host.apiPods, timelines });
     const onResults = (results: readonly ProbeResult[]) => {
       for (const result of results) host.onProbeResult(result);
@@ -92,7 +92,6 @@ export class ModelKubelet {
       runtime: { images: threads.images, runtimeState },
       nodeInfo,
       nodeServices: modelNodeServices,
-      nodeCgroups: { onPodsChanged: () => {} },
       cluster: null,
       providePullTokens: () => {},
       dispatcher,

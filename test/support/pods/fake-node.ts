@@ -166,6 +166,7 @@ export class FakeNode {
       terminated: (uid) => this.volumes.removeDesired(uid),
       finished: (uid) => this.volumes.removePod(uid),
     });
+    this.podLifecycle.register({ name: 'work-queue', forgotten: (uid) => this.workQueue.remove(uid) });
     this.podLifecycle.register({
       name: 'test',
       containersEnded: (uid) => this.ended.push(uid),

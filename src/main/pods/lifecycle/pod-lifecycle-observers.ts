@@ -4,7 +4,7 @@
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/faults/contain.ts';
-import type { Pod } from '../../../shared/kubernetes/api.ts';
+import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
@@ -25,9 +25,15 @@ export interface PodLifecycleObserver {
   rejected?(pod: Pod, why: FailedPod): void;
   /** A sync of the pod has read this status of the runtime: before it generates the API status, or after it has changed the runtime. */
   observed?(pod: AllocatedPod, status: RuntimePodStatus | null): void;
+  /** A sync of the pod begins, and has generated this status. May end the pod. */
+  syncing?(pod: AllocatedPod, status: PodStatus): void;
   /** A sync could not bring the pod's resources into force. */
   resizeFailed?(pod: AllocatedPod, message: string): void;
 
+  /** Only the runtime knows the pod. It terminates next. */
+  foundInRuntime?(status: RuntimePodStatus): void;
+  /** The pod terminates, or its grace period has changed. Null: an unknown grace period. */
+  terminating?(uid: PodUID, gracePeriodSeconds: number | null): void;
   /** The pod ends, and no container of it runs any more: what it requested is free. */
   containersEnded?(uid: PodUID): void;
   /** The pod has ended, and its sandboxes too. `containersEnded` may not have been called. */
@@ -38,11 +44,22 @@ export interface PodLifecycleObserver {
   forgotten?(uid: PodUID): void;
   /** A source does not have these pods any more. Their workers know. */
   removed?(uids: readonly PodUID[]): void;
+  /** The pod handlers have handled an update of a source: other pods may be wanted, or the same pods with other specs. */
+  updateHandled?(): void;
   /** These are all pods that a source wants or that have a worker: what is kept for others may go. Called with each round of housekeeping. */
   keepOnly?(known: ReadonlySet<PodUID>): void;
 }
 
-type ContainedStage = 'containersEnded' | 'terminated' | 'finished' | 'forgotten' | 'removed' | 'keepOnly';
+type ContainedStage =
+  | 'foundInRuntime'
+  | 'terminating'
+  | 'containersEnded'
+  | 'terminated'
+  | 'finished'
+  | 'forgotten'
+  | 'removed'
+  | 'updateHandled'
+  | 'keepOnly';
 
 export class PodLifecycleObservers {
   readonly #observers: PodLifecycleObserver[] = [];
@@ -76,8 +93,20 @@ export class PodLifecycleObservers {
     for (const observer of this.#observers) observer.observed?.(pod, status);
   }
 
+  syncing(pod: AllocatedPod, status: PodStatus): void {
+    for (const observer of this.#observers) observer.syncing?.(pod, status);
+  }
+
   resizeFailed(pod: AllocatedPod, message: string): void {
     for (const observer of this.#observers) observer.resizeFailed?.(pod, message);
+  }
+
+  foundInRuntime(status: RuntimePodStatus): void {
+    this.#notify('foundInRuntime', status.podUID, (observer) => observer.foundInRuntime?.(status));
+  }
+
+  terminating(uid: PodUID, gracePeriodSeconds: number | null): void {
+    this.#notify('terminating', uid, (observer) => observer.terminating?.(uid, gracePeriodSeconds));
   }
 
   containersEnded(uid: PodUID): void {
@@ -98,6 +127,10 @@ export class PodLifecycleObservers {
 
   removed(uids: readonly PodUID[]): void {
     this.#notify('removed', undefined, (observer) => observer.removed?.(uids));
+  }
+
+  updateHandled(): void {
+    this.#notify('updateHandled', undefined, (observer) => observer.updateHandled?.());
   }
 
   keepOnly(known: ReadonlySet<PodUID>): void {

@@ -81,7 +81,7 @@ export class PodSyncer {
       this.#worker.apply({ type: 'completed' });
       return true;
     }
-    this.#owner.onStatusGenerated(this.#worker, apiStatus);
+    this.#deps.observers.syncing(this.#worker.pod ?? pod, apiStatus);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     // What the pod holds alone, such as devices: after a restart of the kubelet it may be what the runtime has.
     const allocation = await this.#deps.exclusiveAllocations.restore(pod, { status, runtimeHandler });

@@ -2,7 +2,7 @@
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { CreatedObjects } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeHandlerChoice } from '../../../shared/contracts/pod-sync/task.ts';
-import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { AllocatedPod, AllocationManager, ExclusiveAllocations } from '../../allocation/index.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -40,7 +40,7 @@ export interface PodWorkerDependencies {
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'restore'>;
   readonly allocation: Pick<AllocationManager, 'actuated'>;
-  readonly observers: Pick<PodLifecycleObservers, 'containersEnded' | 'observed' | 'resizeFailed'>;
+  readonly observers: Pick<PodLifecycleObservers, 'observed' | 'syncing' | 'resizeFailed' | 'terminating' | 'containersEnded'>;
   readonly timelines?: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;
@@ -67,8 +67,6 @@ export interface PodWorkerOwner {
    * when it may. Upstream: allowPodStart.
    */
   allowPodStart(worker: PodIdentity): boolean;
-  /** The pod is about to be synced with this status. May end the pod. */
-  onStatusGenerated(worker: PodIdentity, status: PodStatus): void;
   onTerminated(worker: PodIdentity): void;
   onFinished(worker: PodIdentity): void;
   onForgotten(worker: PodIdentity): void;

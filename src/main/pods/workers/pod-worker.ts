@@ -111,19 +111,14 @@ export class PodWorker implements SyncedPod {
     this.#lifecycle = after;
     if (before.state !== after.state) this.#log.debug({ from: before.state, to: after.state, event: event.type }, 'Pod lifecycle moved on');
     if (after.state !== 'syncing') this.#slot?.prioritize();
-    this.#recordLifecycle(after);
     if (after.state !== 'terminating') return;
-    if (event.type === 'containersEnded') this.#deps.observers.containersEnded(this.uid);
+    const { observers } = this.#deps;
+    if (before.state !== 'terminating' || before.gracePeriodSeconds !== after.gracePeriodSeconds)
+      observers.terminating(this.uid, after.gracePeriodSeconds ?? this.pod?.spec.terminationGracePeriodSeconds ?? null);
+    if (event.type === 'containersEnded') observers.containersEnded(this.uid);
     if (before.state === 'syncing') this.#tasks.stop(true);
     // Also for a sync: a kill that it has begun goes on.
     if (after.gracePeriodSeconds !== null) this.#tasks.shrinkGracePeriod(after.gracePeriodSeconds);
-  }
-
-  #recordLifecycle(lifecycle: PodLifecycle): void {
-    const { timelines } = this.#deps;
-    if (lifecycle.state === 'terminating')
-      timelines?.terminating(this.uid, lifecycle.gracePeriodSeconds ?? this.pod?.spec.terminationGracePeriodSeconds ?? null);
-    else if (lifecycle.state === 'terminated' && lifecycle.finished) timelines?.finished(this.uid);
   }
 
   /** Runs a step now, or after the step in progress. */

@@ -6,7 +6,7 @@
 import type { WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/faults/contain.ts';
-import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { Pod } from '../../../shared/kubernetes/api.ts';
 import { asAllocated, type AllocatedPod } from '../../allocation/index.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
@@ -34,10 +34,7 @@ export interface PodWorkersDependencies extends Omit<PodWorkerDependencies, 'poo
   /** Creates what runs the tasks of pods. These workers get the requests of the tasks that concern a pod's worker. */
   readonly createPool: (workers: PodWorkers) => PodWorkerDependencies['pool'];
   readonly podStates: Pick<PodStates, 'add' | 'remove'>;
-  readonly observers: Pick<
-    PodLifecycleObservers,
-    'containersEnded' | 'observed' | 'resizeFailed' | 'terminated' | 'finished' | 'forgotten'
-  >;
+  readonly observers: PodLifecycleObservers;
 }
 
 export class PodWorkers implements PodWorkerOwner {
@@ -50,6 +47,11 @@ export class PodWorkers implements PodWorkerOwner {
   constructor(dependencies: PodWorkersDependencies) {
     this.#deps = { ...dependencies, pool: dependencies.createPool(this) };
     this.#killer = new PodKiller(dependencies, (uid) => this.#workers.get(uid));
+    dependencies.observers.register({
+      name: 'pod-killer',
+      syncing: (pod, { startTime }) => this.#killer.watchDeadline(pod, startTime),
+      terminated: (uid) => this.#killer.onTerminated(uid),
+    });
   }
 
   /** A source has a new or changed pod. */
@@ -103,7 +105,7 @@ export class PodWorkers implements PodWorkerOwner {
   terminateRuntimePod(status: RuntimePodStatus): void {
     if (this.#closed || this.#workers.has(status.podUID)) return;
     const { podUID: uid, name, namespace } = status;
-    this.#deps.timelines?.seeInRuntime(status);
+    this.#deps.observers.foundInRuntime(status);
     const worker = this.#addWorker({ uid, name, namespace, isStatic: false, pod: null }, { state: 'syncing', started: false });
     worker.apply({ type: 'foundInRuntime' });
     worker.wake();
@@ -193,12 +195,7 @@ export class PodWorkers implements PodWorkerOwner {
     return this.#staticPodOrder.tryStart(worker.fullName, worker.uid);
   }
 
-  onStatusGenerated(worker: PodIdentity, status: PodStatus): void {
-    if (worker.pod) this.#killer.watchDeadline(worker.pod, status.startTime);
-  }
-
   onTerminated(worker: PodIdentity): void {
-    this.#killer.onTerminated(worker.uid);
     this.#deps.observers.terminated(worker.uid);
   }
 
@@ -211,7 +208,6 @@ export class PodWorkers implements PodWorkerOwner {
   onForgotten(worker: PodIdentity): void {
     this.#workers.delete(worker.uid);
     this.#deps.podStates.remove(worker.uid);
-    this.#deps.workQueue.remove(worker.uid);
     this.#deps.observers.forgotten(worker.uid);
   }
 

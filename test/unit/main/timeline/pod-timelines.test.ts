@@ -151,7 +151,7 @@ test('refused pods make room while their objects stay, and get no record again',
   const { timelines } = await start(2);
   const [refused, first, second] = ['a', 'b', 'c'].map((name) => name as PodUID);
   timelines.see(pod({ uid: refused! }), false);
-  timelines.refused(refused!);
+  timelines.rejected(refused!, { reason: 'Evicted', message: 'no' });
   assert.equal(timelines.get(refused!)?.state, 'Refused');
   for (const each of [first, second]) timelines.see(pod({ uid: each! }), false);
   assert.deepEqual(

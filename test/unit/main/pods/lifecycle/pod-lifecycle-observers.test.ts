@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { PodLifecycleObservers } from '../../../../../src/main/pods/lifecycle/pod-lifecycle-observers.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { silentLogger } from '../../../../support/logger.ts';
-import { aPod } from '../../../../support/pods/pods.ts';
+import { aPod, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 
 const uid = 'uid-web' as PodUID;
 const fail = () => {
@@ -46,4 +46,22 @@ test('a pod is not passed on when an observer of its admission throws', () => {
   const observers = new PodLifecycleObservers(silentLogger);
   observers.register({ name: 'a', admitted: fail });
   assert.throws(() => observers.admitted(aPod()), /a fault/);
+});
+
+test('a fault of a measurement does not keep a pod from its termination', () => {
+  const observers = new PodLifecycleObservers(silentLogger);
+  const calls: string[] = [];
+  observers.register({ name: 'a', foundInRuntime: fail, terminating: fail, removed: fail, updateHandled: fail });
+  observers.register({
+    name: 'b',
+    foundInRuntime: ({ podUID }) => calls.push(`${podUID} in the runtime`),
+    terminating: (one, seconds) => calls.push(`${one} in ${seconds} s`),
+    removed: (uids) => calls.push(`removed ${uids.join()}`),
+    updateHandled: () => calls.push('update'),
+  });
+  observers.foundInRuntime(aRuntimePodStatus({ podUID: uid }));
+  observers.terminating(uid, 30);
+  observers.removed([uid]);
+  observers.updateHandled();
+  assert.deepEqual(calls, ['uid-web in the runtime', 'uid-web in 30 s', 'removed uid-web', 'update']);
 });
