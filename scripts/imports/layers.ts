@@ -58,12 +58,41 @@ export const layeredTrees: readonly LayeredTree[] = [
   },
   {
     root: 'src/workers/pod-sync',
+    // The kinds of tasks are side by side, and know nothing of each other. The next tree has the layers of the largest one.
     maxShare: 1,
     layers: [
       { name: 'thread', rooms: ['index.ts'] },
       { name: 'dependencies', rooms: ['create-dependencies.ts'] },
       { name: 'tasks', rooms: ['manifest', 'node', 'pod'] },
       { name: 'cgroups', rooms: ['cgroups'] },
+    ],
+    exceptions: [],
+  },
+  {
+    root: 'src/workers/pod-sync/pod',
+    maxShare: 1 / 3,
+    layers: [
+      { name: 'task', rooms: ['run-task.ts'] },
+      { name: 'syncs', rooms: ['sync-pod.ts', 'sync-terminated-pod.ts', 'sync-terminating-pod.ts'] },
+      { name: 'actions', rooms: ['actions', 'mount-volumes.ts'] },
+      { name: 'starts', rooms: ['start'] },
+      { name: 'kills and resizes', rooms: ['kill', 'resize'] },
+      { name: 'steps of a container', rooms: ['container-log-link.ts', 'hooks', 'in-phase.ts'] },
+      { name: 'dependencies', rooms: ['dependencies.ts'] },
+      { name: 'volumes and reports', rooms: ['pod-events.ts', 'pod-objects.ts', 'sync-report.ts', 'volumes'] },
+      { name: 'decisions and configs', rooms: ['compute-pod-actions', 'runtime-config', 'task-channel-client.ts'] },
+      {
+        name: 'ground',
+        rooms: [
+          'blocking-fs.ts',
+          'crash-loop-backoff.ts',
+          'format-pod.ts',
+          'hook-request.ts',
+          'large-work.ts',
+          'pod-runtime.ts',
+          'request-window.ts',
+        ],
+      },
     ],
     exceptions: [],
   },

@@ -10,7 +10,7 @@ import { ProcessMover } from './node/host-processes.ts';
 import type { PodSyncDependencies } from './pod/dependencies.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
 import { LargeWorkLimiter } from './pod/large-work.ts';
-import { httpGet } from './pod/hooks/index.ts';
+import { httpGet } from './pod/hook-request.ts';
 import { createPodRuntime } from './pod/pod-runtime.ts';
 import { HostInfoReader } from './pod/runtime-config/index.ts';
 import { PodVolumes } from './pod/volumes/index.ts';

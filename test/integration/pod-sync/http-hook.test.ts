@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { listen } from '../../support/server/listen.ts';
 import type { HttpGetAction } from '../../../src/shared/http-get/request-parts.ts';
 import { toHttpGet } from '../../../src/shared/http-get/request-parts.ts';
-import { httpGet, isPlainHttpResponse } from '../../../src/workers/pod-sync/pod/hooks/http-get.ts';
+import { httpGet, isPlainHttpResponse } from '../../../src/workers/pod-sync/pod/hook-request.ts';
 import { kubernetesMinor } from '../../../src/shared/kubernetes/version.ts';
 
 async function aServer(t: TestContext, listener: RequestListener) {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer, type TlsOptions } from 'node:tls';
 import type { ProbeAction } from '../../../src/shared/contracts/probes.ts';
 import { toHttpGet } from '../../../src/shared/http-get/request-parts.ts';
-import { httpGet } from '../../../src/workers/pod-sync/pod/hooks/http-get.ts';
+import { httpGet } from '../../../src/workers/pod-sync/pod/hook-request.ts';
 import { costlyChain } from '../../support/probes/costly-chain.ts';
 import { attempt } from '../../support/probes/attempt.ts';
 import { httpAction, probedContainer, probedPod, probeSpec } from '../../support/probes/probed-pod.ts';

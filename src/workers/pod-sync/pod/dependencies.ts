@@ -10,7 +10,7 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodCgroups } from '../cgroups/index.ts';
 import type { PodEvents, TaskPod } from './pod-events.ts';
 import type { LargeWork, LargeWorkLimiter } from './large-work.ts';
-import type { HttpGet } from './hooks/http-get.ts';
+import type { HttpGet } from './hook-request.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
 import type { HostInfoReader } from './runtime-config/index.ts';
 import type { PodRuntime } from './pod-runtime.ts';

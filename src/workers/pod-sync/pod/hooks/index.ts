@@ -1,3 +1,2 @@
 /** Runs the lifecycle hooks of containers: postStart when a container was started, preStop before it is stopped. Called by start/ and kill/. */
-export { httpGet } from './http-get.ts';
 export { podIPForHooks, runHook, type Hook } from './run-hook.ts';

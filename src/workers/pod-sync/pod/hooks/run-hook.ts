@@ -9,7 +9,7 @@ import { lifecycleHttpFallbacks, sleepHooksTerminated } from '../../../../shared
 import type { TaskContext } from '../dependencies.ts';
 import { formatPod } from '../format-pod.ts';
 import { rpcErrorOf } from '../pod-runtime.ts';
-import { isPlainHttpResponse, toPlainHttp } from './http-get.ts';
+import { isPlainHttpResponse, toPlainHttp } from '../hook-request.ts';
 
 /** One day. Upstream sets no deadline; this one bounds every wait. Usually the grace period or a stop of the task ends a hook sooner. */
 const hookDeadlineMs = 24 * 3600 * 1000;

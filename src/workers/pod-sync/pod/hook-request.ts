@@ -2,9 +2,9 @@
  * The HTTP request of a lifecycle hook (upstream runHTTPHandler in pkg/kubelet/lifecycle/handlers.go). Any response is a success, whatever its status and whether its
  * body is complete. Only the signal ends the wait for a server.
  */
-import { prepareGet, sendGet } from '../../../../shared/http-get/http-get.ts';
-import type { HttpGetTarget } from '../../../../shared/http-get/request.ts';
-import { plainHttpText } from '../../../../shared/http-get/tls-error.ts';
+import { prepareGet, sendGet } from '../../../shared/http-get/http-get.ts';
+import type { HttpGetTarget } from '../../../shared/http-get/request.ts';
+import { plainHttpText } from '../../../shared/http-get/tls-error.ts';
 
 /** Sends the request and discards the response. Rejects with Go's text when no response arrives, and with the signal's reason when it aborts. */
 export type HttpGet = (target: HttpGetTarget, signal: AbortSignal) => Promise<void>;
