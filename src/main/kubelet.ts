@@ -21,10 +21,7 @@ import { EventLog } from './events/index.ts';
 import { recordHostWarnings, systemOOMEvent, toNodeName, unknownNodeInfo } from './node/index.ts';
 import { noPullToken } from './objects/index.ts';
 import { neededImages } from './pods/housekeeping/index.ts';
-import { ActivePods } from './pods/active-pods.ts';
 import { PodLifecycleObservers } from './pods/lifecycle/pod-lifecycle-observers.ts';
-import { PodStates } from './pods/lifecycle/pod-states.ts';
-import { PodManager } from './pods/pod-manager.ts';
 import { RuntimeStatusCache } from './pods/runtime-status-cache.ts';
 import { PodDispatcher } from './pods/dispatch/index.ts';
 import { readUnfinishedHooks, removeStaleHookRecords } from './probes/index.ts';
@@ -34,18 +31,17 @@ import { Shutdown } from './shutdown.ts';
 import { configuredSources, SourcesReady, type PodUpdate } from './sources/index.ts';
 import { SyncLoop } from './sync-loop.ts';
 import { SlowPhases } from './timeline/index.ts';
-import { openAllocation } from './wiring/open-allocation.ts';
-import { createApiStatusCache } from './wiring/create-api-status-cache.ts';
 import { Cluster } from './wiring/cluster.ts';
 import type { EarlyThreads } from './wiring/early-threads.ts';
 import type { KubeletContext } from './wiring/kubelet-context.ts';
 import { startNodeServices } from './wiring/node-services.ts';
 import { createPodResourcesLister } from './wiring/create-pod-resources-lister.ts';
-import { createProbeManager, createProbesThread } from './wiring/create-probe-manager.ts';
+import { createPodStores } from './wiring/create-pod-stores.ts';
+import { createProbesThread } from './wiring/create-probe-manager.ts';
+import { openPodStatuses } from './wiring/open-pod-statuses.ts';
 import { startPodRunner } from './wiring/pod-runner.ts';
 import { providedLater } from './wiring/provided-later.ts';
 import { startRuntimeServices, untilRuntimeAnswers } from './wiring/runtime-services.ts';
-import { startTimelines } from './wiring/start-timelines.ts';
 import { followNodeAddresses, loadServingCertificate } from './wiring/serving-certificate.ts';
 import { startConfigReload } from './wiring/start-config-reload.ts';
 import { startNetworkChains } from './wiring/start-network-chains.ts';
@@ -102,7 +98,6 @@ export async function runKubelet({
   shutdown.register('pleg', () => pleg.close());
   try {
     const cache = new RuntimeStatusCache();
-    const podManager = new PodManager();
     const apiPods = new ObjectStore<Pod>();
     const [nodeInfo, provideNodeInfo] = providedLater(() => unknownNodeInfo(nodeName));
     const [pullToken, providePullTokens] = providedLater<PullTokensApi['pullToken']>(async () => noPullToken);
@@ -114,12 +109,12 @@ export async function runKubelet({
 
     const cluster = await Cluster.connect(context);
     const sourcesReady = new SourcesReady(configuredSources({ ...config, hasAPIServer: cluster !== null }));
-    const podStates = new PodStates(() => sourcesReady.allReady());
     // The first run of each part's code takes about 10 ms: other work of the thread runs in between.
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const dispatcher = new PodDispatcher({ clock, cores: availableParallelism() });
-    const timelines = startTimelines({ ...context, podManager, cache });
+    const podStores = createPodStores({ ...context, cache, sourcesReady });
+    const { podManager, podStates, timelines } = podStores;
     const statusManager = cluster?.startStatusManager({ podManager, apiPods, timelines });
     const events =
       cluster && statusManager
@@ -133,25 +128,23 @@ export async function runKubelet({
     shutdown.register('pod-timelines', async () => slowPhases.close());
     const unfinishedHooks = await readUnfinishedHooks(flags.rootDirectory, log('probes'));
     const probesThread = createProbesThread(context);
-    const probes = createProbeManager({ ...context, thread: probesThread, cache, unfinishedHooks });
-    const allocation = await openAllocation(context);
-    const statuses = createApiStatusCache({
+    const podStatuses = await openPodStatuses({
       ...context,
-      podManager,
+      ...podStores,
+      cache,
       nodeInfo: { current: nodeInfo },
-      probes,
+      probesThread,
       statusManager,
-      timelines,
-      allocation,
+      unfinishedHooks,
     });
+    const { probes, statuses, activePods, allocationManager } = podStatuses;
     const podFeed = new PodFeed({ podManager, statuses, sourcesReady: () => sourcesReady.allReady(), clock, logger: log('server') });
     statuses.onChange((uid) => podFeed.onChanged(uid));
-    const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager: allocation.allocationManager });
     const podResources = createPodResourcesLister({
       options,
       podManager,
       isActive: (pod) => activePods.isActive(pod),
-      allocatedPod: (pod) => allocation.allocationManager.updatePodFromAllocation(pod),
+      allocatedPod: (pod) => allocationManager.updatePodFromAllocation(pod),
     });
 
     const health = startHealth({ config, state, logger: log('health') });
@@ -201,10 +194,9 @@ export async function runKubelet({
     const { clusterNode } = nodeServices;
     followNodeAddresses(servingCertificate, cluster, clusterNode);
     const sources = startSources({ ...context, sourcesReady, cluster, clusterNode, statusManager, apiPods, events, syncLoop });
-    const stores = { podManager, cache, statuses, probes, timelines, podStates, activePods };
     const node = { nodeServices, nodeInfo: nodeServices.nodeInfo, cluster, providePullTokens };
-    const parts = { ...stores, ...node, runtime, dispatcher, events, sourcesReady, sources, syncLoop };
-    const podRunner = await startPodRunner({ ...context, ...parts, ...allocation });
+    const parts = { ...node, cache, runtime, dispatcher, events, sourcesReady, sources, syncLoop };
+    const podRunner = await startPodRunner({ ...context, ...podStores, ...podStatuses, ...parts });
     provideEvictionPlans(async (starvedSignal) => JSON.stringify(podRunner.eviction.plan(starvedSignal ?? undefined)));
 
     await untilPodsKnown();

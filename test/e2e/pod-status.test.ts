@@ -10,7 +10,6 @@ import type { Pod } from '../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../src/shared/kubernetes/ids.ts';
 import { systemClock as clock } from '../../src/shared/time/clock.ts';
 import { FakeNode } from '../support/pods/fake-node.ts';
-import { aNodeWithHandlers } from '../support/pods/node-with-handlers.ts';
 import { BareCluster } from '../support/cluster/bare-cluster.ts';
 import { aLogger } from '../support/logger.ts';
 import { aPod, aRuntimeContainer, aRuntimePodStatus } from '../support/pods/pods.ts';
@@ -23,13 +22,13 @@ describe('pods from the API server', () => {
   let bareCluster: BareCluster;
   let cluster: BareCluster['cluster'];
   let connection: BareCluster['connection'];
-  let kubelet: ReturnType<typeof aKubelet>;
+  let kubelet: Awaited<ReturnType<typeof aKubelet>>;
   const calls: string[] = [];
   const { logger, lines } = aLogger();
 
   /** The parts of the main thread that handle pods, without threads. */
-  function aKubelet() {
-    const node = new FakeNode();
+  async function aKubelet() {
+    const node = await FakeNode.start();
     const client: ApiClient = {
       call: <T>(call: ApiCall) => {
         calls.push(`${call.method} ${call.path.replace(`${podsPath}/`, '')}`);
@@ -38,7 +37,7 @@ describe('pods from the API server', () => {
       watch: (call) => connection.client.watch(call),
       onRecovery: (listener) => connection.client.onRecovery(listener),
     };
-    const { podManager, podStates, statuses, workers: podWorkers } = node;
+    const { podManager, podStates, statuses, handlers, workers: podWorkers } = node;
     const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });
     const store = new ObjectStore<Pod>();
     const source = ApiSource.start({
@@ -67,7 +66,6 @@ describe('pods from the API server', () => {
       logger,
       random: Math.random,
     });
-    const { handlers } = aNodeWithHandlers(node);
     const take = () => config.take().forEach((update) => void handlers.handle(update));
     return {
       node,
@@ -104,7 +102,7 @@ describe('pods from the API server', () => {
   const restart = async () => {
     const runtime = kubelet.node.runtime;
     await kubelet.close();
-    kubelet = aKubelet();
+    kubelet = await aKubelet();
     for (const [uid, status] of runtime) kubelet.node.runtime.set(uid, status);
     kubelet.node.cache.apply({
       statuses: [...runtime.values()].map((status) => ({ ...status, observedAtMs: 0 })),
@@ -117,7 +115,7 @@ describe('pods from the API server', () => {
   before(async () => {
     bareCluster = await BareCluster.start(nodeName, logger);
     ({ cluster, connection } = bareCluster);
-    kubelet = aKubelet();
+    kubelet = await aKubelet();
     await kubelet.untilSynced();
   });
   after(async () => {

@@ -1,21 +1,19 @@
 /** Creates the cache of the pods' API statuses with the feature gates that the statuses depend on. */
-import { ApiStatusCache } from '../pods/api-status/api-status-cache.ts';
+import { ApiStatusCache, type StatusUpdateSink } from '../pods/api-status/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { ProbeManager } from '../probes/index.ts';
-import type { StatusManager } from '../pods/status/index.ts';
 import { recordStatusPhases, type PodTimelines } from '../timeline/index.ts';
 import type { Allocation } from './open-allocation.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeInfoSource } from '../node/index.ts';
 
-export interface ApiStatusesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'podLifecycle'> {
+export interface ApiStatusesOptions extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'podLifecycle'>, Allocation {
   readonly podManager: PodManager;
   readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
   readonly probes: ProbeManager;
   /** Undefined when standalone. */
-  readonly statusManager: StatusManager | undefined;
+  readonly statusManager: StatusUpdateSink | undefined;
   readonly timelines: PodTimelines;
-  readonly allocation: Allocation;
 }
 
 export function createApiStatusCache({
@@ -28,7 +26,8 @@ export function createApiStatusCache({
   probes,
   statusManager,
   timelines,
-  allocation: { allocationManager, resizeConditions },
+  allocationManager,
+  resizeConditions,
 }: ApiStatusesOptions): ApiStatusCache {
   const { featureGates } = options;
   const statuses = new ApiStatusCache({

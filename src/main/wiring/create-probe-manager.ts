@@ -7,7 +7,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 import { probesSettings } from './thread-settings.ts';
 
 export interface ProbeManagerCreation extends Pick<KubeletContext, 'clock' | 'options' | 'log'> {
-  readonly thread: ProbeManagerOptions['thread'];
+  readonly probesThread: ProbeManagerOptions['thread'];
   readonly cache: RuntimeStatusCache;
   /** Containers whose postStart hook an earlier kubelet has not ended. */
   readonly unfinishedHooks: readonly ContainerID[];
@@ -19,10 +19,10 @@ export function createProbesThread({ options, threads, log, shutdown }: KubeletC
   return thread;
 }
 
-export function createProbeManager({ clock, options, log, thread, cache, unfinishedHooks }: ProbeManagerCreation): ProbeManager {
+export function createProbeManager({ clock, options, log, probesThread, cache, unfinishedHooks }: ProbeManagerCreation): ProbeManager {
   const { featureGates } = options;
   return new ProbeManager({
-    thread,
+    thread: probesThread,
     runtimeStatus: (uid) => cache.get(uid),
     forgetsOnRestart: featureGates.enabled('ChangeContainerStatusOnKubeletRestart'),
     gates: {

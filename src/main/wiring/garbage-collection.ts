@@ -2,7 +2,6 @@
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { EventSink } from '../events/index.ts';
-import { listPodDirectories } from '../process/pod-directories.ts';
 import { ContainerDeletor, Housekeeping, ImageGarbageCollection, neededImages } from '../pods/housekeeping/index.ts';
 import type { ImagesThread } from '../threads/images-thread.ts';
 import type { PlegThread } from '../threads/pleg-thread.ts';
@@ -24,6 +23,8 @@ export interface GarbageCollectionOptions extends Pick<KubeletContext, 'clock' |
     readonly stats: { readonly listeners: Pick<StatsThread['listeners'], 'podCgroups'> };
   };
   readonly runtime: { readonly images: Pick<ImagesThread, 'collectContainers' | 'collectImages' | 'removeContainers'> };
+  /** The UIDs with a directory below the pods directory. Settles. */
+  readonly listPodDirectories: () => Promise<PodUID[]>;
   readonly events: EventSink;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
@@ -58,9 +59,10 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     activePods,
     podHandlers,
     mirrorPods,
+    listPodDirectories,
   } = collection;
   const { images } = collection.runtime;
-  const { rootDirectory, minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
+  const { minimumContainerTTL, maximumDeadContainersPerContainer, maximumDeadContainers } = options.flags;
   const housekeeping = new Housekeeping({
     podManager,
     podWorkers: workers,
@@ -70,7 +72,7 @@ export function createGarbageCollection(collection: GarbageCollectionOptions): G
     start: (pod) => podHandlers.start(pod),
     activePods: () => activePods.list(),
     inspectPod: (uid) => threads.pleg.inspectPod(uid),
-    listPodDirectories: () => listPodDirectories(rootDirectory),
+    listPodDirectories,
     listPodCgroups: () => threads.pool.listPodCgroups().then(({ podUIDs }) => podUIDs as PodUID[]),
     collectContainers: (request) => images.collectContainers(request),
     reconcileMirrorPods: () => mirrorPods?.reconcile(),

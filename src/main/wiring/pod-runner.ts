@@ -2,7 +2,9 @@
 import type { EvictionManager } from '../eviction/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import type { SyncLoopHandlers } from '../sync-loop.ts';
+import { listPodDirectories } from '../process/pod-directories.ts';
 import type { Cluster } from './cluster.ts';
+import { createAdmission } from './create-admission.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeServices } from './node-services.ts';
 import { openExclusiveAllocations, type ExclusiveAllocationsStart } from './open-exclusive-allocations.ts';
@@ -15,7 +17,7 @@ import { startPods, type PodsStart } from './start-pods.ts';
 import { startVolumes } from './start-volumes.ts';
 import type { Volumes } from './create-volume-manager.ts';
 
-type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusiveAllocations'>;
+type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusiveAllocations' | 'podAdmission' | 'listPodDirectories'>;
 
 export type PodRunnerOptions = KubeletContext &
   ExclusiveAllocationsStart &
@@ -38,7 +40,14 @@ export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunne
   const podObjects = startPodObjects(runner);
   const volumes = await startVolumes(runner);
   startNodeCgroups(runner);
-  const { workers, housekeeping, handlers } = startPods({ ...runner, ...podObjects, ...volumes, exclusiveAllocations });
+  const { workers, housekeeping, handlers } = startPods({
+    ...runner,
+    ...podObjects,
+    ...volumes,
+    exclusiveAllocations,
+    podAdmission: createAdmission(runner),
+    listPodDirectories: () => listPodDirectories(runner.options.flags.rootDirectory),
+  });
   const eviction = startEviction({ ...runner, workers, housekeeping });
   startNodeShutdown({ ...runner, workers });
   return { handlers, eviction };

@@ -18,7 +18,7 @@ export interface MirrorPodsStart {
   readonly statuses: ApiStatusCache;
   readonly workers: Pick<PodWorkers, 'refreshStatuses'>;
   readonly sources: Pick<PodSources, 'hasApiSynced'>;
-  readonly sourcesReady: SourcesReady;
+  readonly sourcesReady: Pick<SourcesReady, 'allReady'>;
 }
 
 /** Undefined when standalone. */

@@ -46,17 +46,17 @@ export interface PodWorkersStart
   };
   readonly nodeInfo: Pick<NodeInfoSource, 'current'>;
   readonly nodeServices: ResizesOptions['nodeServices'] & { readonly node: () => AdmissionNode | null };
-  readonly exclusiveAllocations: ExclusiveAllocations;
+  readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'restore'>;
   readonly podManager: PodManager;
   readonly cache: RuntimeStatusCache;
   readonly statuses: ApiStatusCache;
   readonly probes: ProbeManager;
-  readonly dispatcher: PodDispatcher;
+  readonly dispatcher: Pick<PodDispatcher, 'requestSyncSlot' | 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly podStates: PodStates;
   readonly activePods: ActivePods;
   readonly events: EventSink;
   readonly timelines: PodTimelines;
-  readonly sourcesReady: SourcesReady;
+  readonly sourcesReady: Pick<SourcesReady, 'allReady' | 'onReady'>;
   readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'onDue'>;
 }
 

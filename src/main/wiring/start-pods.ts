@@ -1,6 +1,6 @@
 /**
  * Starts the parts that run pods: the pod workers, the handlers of the sources' updates, the garbage collection, and the handlers that the sync loop
- * calls. A modelled node (test/support/pod-model/) starts the same parts with a clock, a runtime and threads of its own.
+ * calls. A modelled node (test/support/pod-model/) and a node without threads (test/support/pods/fake-node.ts) start the same parts with a clock, a runtime and threads of their own.
  */
 import { PodFaults } from '../pods/workers/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
@@ -22,7 +22,8 @@ export type PodsStart = PodWorkersStart &
     readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'requestHousekeeping'>;
   };
 
-export interface StartedPods extends Pick<PodWorkersParts, 'workers'>, Pick<GarbageCollection, 'housekeeping'> {
+export interface StartedPods
+  extends Pick<PodWorkersParts, 'workers'>, Pick<GarbageCollection, 'housekeeping'>, Pick<GarbageCollectionOptions, 'podHandlers'> {
   /** The handlers that the sync loop calls. */
   readonly handlers: SyncLoopHandlers<PodUpdate>;
 }
@@ -39,5 +40,5 @@ export function startPods(start: PodsStart): StartedPods {
   const mirrorPods = startMirrorPods({ ...start, workers });
   const garbageCollection = createGarbageCollection({ ...start, workers, podHandlers, mirrorPods });
   const handlers = createSyncLoopHandlers({ ...start, ...podWorkers, ...garbageCollection, podHandlers });
-  return { workers, housekeeping: garbageCollection.housekeeping, handlers };
+  return { workers, podHandlers, housekeeping: garbageCollection.housekeeping, handlers };
 }

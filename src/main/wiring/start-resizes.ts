@@ -30,7 +30,7 @@ export interface ResizesOptions extends Pick<KubeletContext, 'clock' | 'options'
   readonly workQueue: WorkQueue;
   readonly cache: RuntimeStatusCache;
   readonly timelines: PodTimelines;
-  readonly sourcesReady: SourcesReady;
+  readonly sourcesReady: Pick<SourcesReady, 'allReady' | 'onReady'>;
   readonly events: EventSink;
 }
 

@@ -22,7 +22,7 @@ export interface SyncLoopHandlersOptions extends Pick<KubeletContext, 'podLifecy
   readonly podHandlers: PodHandlers;
   readonly workQueue: WorkQueue;
   readonly sources: Pick<PodSources, 'take' | 'markHandled'>;
-  readonly sourcesReady: SourcesReady;
+  readonly sourcesReady: Pick<SourcesReady, 'allReady'>;
   readonly runtime: { readonly runtimeState: Pick<RuntimeState, 'errors'> };
 }
 

@@ -3,21 +3,19 @@
  * modelled. Its counterpart is src/main/kubelet.ts.
  */
 import { ExclusiveAllocations } from '../../../src/main/allocation/index.ts';
-import { ActivePods } from '../../../src/main/pods/active-pods.ts';
 import { PodDispatcher } from '../../../src/main/pods/dispatch/index.ts';
-import { PodStates } from '../../../src/main/pods/lifecycle/pod-states.ts';
-import { PodManager } from '../../../src/main/pods/pod-manager.ts';
+import type { PodStates } from '../../../src/main/pods/lifecycle/pod-states.ts';
 import { RuntimeStatusCache } from '../../../src/main/pods/runtime-status-cache.ts';
+import { listPodDirectories } from '../../../src/main/process/pod-directories.ts';
 import { SourcesReady, type PodSource, type PodUpdate } from '../../../src/main/sources/index.ts';
 import { SyncLoop, type SyncLoopHandlers } from '../../../src/main/sync-loop.ts';
-import { createApiStatusCache } from '../../../src/main/wiring/create-api-status-cache.ts';
-import { createProbeManager } from '../../../src/main/wiring/create-probe-manager.ts';
+import { createAdmission } from '../../../src/main/wiring/create-admission.ts';
+import { createPodStores } from '../../../src/main/wiring/create-pod-stores.ts';
 import { createVolumeManager } from '../../../src/main/wiring/create-volume-manager.ts';
-import { openAllocation } from '../../../src/main/wiring/open-allocation.ts';
+import { openPodStatuses } from '../../../src/main/wiring/open-pod-statuses.ts';
 import { startPodObjects } from '../../../src/main/wiring/start-pod-objects.ts';
 import { startPods } from '../../../src/main/wiring/start-pods.ts';
 import { startStatusManager } from '../../../src/main/wiring/start-status-manager.ts';
-import { startTimelines } from '../../../src/main/wiring/start-timelines.ts';
 import { untilAborted } from '../../../src/shared/concurrency/until-aborted.ts';
 import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import { aNode } from '../pods/runtime-config-inputs.ts';
@@ -56,26 +54,29 @@ export class ModelKubelet {
     const clock = new MortalClock(host.clock, life);
     const context = modelContext(host.rootDir, clock, stop.signal);
     const cache = new RuntimeStatusCache();
-    const podManager = new PodManager();
     const syncLoop = new SyncLoop<PodUpdate>({ cache, beat: () => {}, clock, logger });
     const threads = new ModelThreads(host, life, clock, (notification) => syncLoop.onPlegNotification(notification));
     const sourcesReady = new SourcesReady(configuredSources);
-    const podStates = new PodStates(() => sourcesReady.allReady());
     const dispatcher = new PodDispatcher({ clock, cores: 4 });
-    const timelines = startTimelines({ ...context, podManager, cache });
-    const statusManager = startStatusManager({ ...context, client: host.client(life), podManager, apiPods: host.apiPods, timelines });
+    const podStores = createPodStores({ ...context, cache, sourcesReady });
+    const statusManager = startStatusManager({ ...context, ...podStores, client: host.client(life), apiPods: host.apiPods });
     const onResults = (results: readonly ProbeResult[]) => {
       for (const result of results) host.onProbeResult(result);
       if (life.isAlive) syncLoop.onProbeResults(results);
     };
-    const thread = new ModelProbes({ clock, outcome: host.outcome, onResults });
-    const probes = createProbeManager({ ...context, thread, cache, unfinishedHooks: [] });
-    const allocation = await openAllocation({ ...context, disk: host.checkpoints.diskOf(life) });
-    const { allocationManager } = allocation;
+    const probesThread = new ModelProbes({ clock, outcome: host.outcome, onResults });
     const nodeInfo = { current: () => aNode };
-    const statuses = createApiStatusCache({ ...context, podManager, nodeInfo, probes, statusManager, timelines, allocation });
-    const activePods = new ActivePods({ podManager, podStates, statuses, allocationManager });
-    const stores = { podManager, cache, statuses, probes, timelines, podStates, activePods };
+    const disk = host.checkpoints.diskOf(life);
+    const podStatuses = await openPodStatuses({
+      ...context,
+      ...podStores,
+      cache,
+      nodeInfo,
+      probesThread,
+      statusManager,
+      unfinishedHooks: [],
+      disk,
+    });
     const events = { record: host.onEvent };
     const sources = new ModelSources(sourcesReady, { onReport: () => syncLoop.onSourceReport(), onEvent: () => {}, clock, logger });
     const runtimeState = {
@@ -86,8 +87,9 @@ export class ModelKubelet {
     };
     const parts = {
       ...context,
-      ...stores,
-      ...allocation,
+      ...podStores,
+      ...podStatuses,
+      cache,
       threads,
       runtime: { images: threads.images, runtimeState },
       nodeInfo,
@@ -100,10 +102,11 @@ export class ModelKubelet {
       sourcesReady,
       syncLoop,
       exclusiveAllocations: new ExclusiveAllocations([], logger),
+      listPodDirectories: () => listPodDirectories(host.rootDir),
     };
     const volumes = createVolumeManager({ ...context, objects: undefined, thread: threads.volumes });
-    const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes });
-    return new ModelKubelet({ life, stop, context, syncLoop, threads, sources, podStates, cache, handlers });
+    const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes, podAdmission: createAdmission(parts) });
+    return new ModelKubelet({ life, stop, context, syncLoop, threads, sources, podStates: podStores.podStates, cache, handlers });
   }
 
   async #run({ stop, cache, syncLoop, handlers }: ModelParts): Promise<void> {

@@ -8,7 +8,6 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { FakeNode } from '../../../support/pods/fake-node.ts';
 import { FakePodApi } from '../../../support/api-server/fake-pod-api.ts';
-import { aNodeWithHandlers } from '../../../support/pods/node-with-handlers.ts';
 import { aPod, anExitedContainer, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../support/pods/pods.ts';
 
 const uid = 'uid-web' as PodUID;
@@ -22,22 +21,23 @@ function anApiPod(fields: Parameters<typeof aPod>[0] = {}): Pod {
   });
 }
 
-function aNodeWithApi() {
-  const node = new FakeNode();
+async function aNodeWithApi() {
+  const node = await FakeNode.start({
+    missingFeaturesForUpdate: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null),
+  });
   const api = new FakePodApi();
-  const { podManager, cache, clock, workers: podWorkers } = node;
+  const { podManager, cache, clock, handlers, runHousekeeping, workers: podWorkers } = node;
   const logger = node.logs.logger;
   const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger, random: () => 0 });
   node.sink = manager;
-  const setup = aNodeWithHandlers(node, {
-    missingFeaturesForUpdate: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null),
-  });
-  const { handlers } = setup;
   const act = async (change: () => void | Promise<void>) => {
     await change();
     await settle();
   };
-  return Object.assign(setup, {
+  return {
+    node,
+    handlers,
+    runHousekeeping,
     api,
     manager,
     add: (pod: Pod) => act(() => handlers.add([api.add(pod)])),
@@ -74,7 +74,7 @@ function aNodeWithApi() {
       node.runtime.set(uid, runtime);
       cache.apply({ statuses: [{ ...runtime, observedAtMs: 0 }], removed: [], events: [] });
     },
-  });
+  };
 }
 
 const running = aRuntimePodStatus({ containers: [aRuntimeContainer()] });
@@ -83,7 +83,7 @@ const ended = (exitCode: number) =>
 
 /** Returns the status that an earlier kubelet wrote to the API server. */
 async function statusOf(pod: Pod, runtime: ReturnType<typeof aRuntimePodStatus>): Promise<PodStatus> {
-  const before = aNodeWithApi();
+  const before = await aNodeWithApi();
   await before.add(pod);
   await before.observe(runtime);
   await before.node.clock.advance(2000);
@@ -91,7 +91,7 @@ async function statusOf(pod: Pod, runtime: ReturnType<typeof aRuntimePodStatus>)
 }
 
 test('a pod costs two patches and no reads from its creation until it runs', async () => {
-  const { node, api, add, observe } = aNodeWithApi();
+  const { node, api, add, observe } = await aNodeWithApi();
   await add(anApiPod());
   assert.deepEqual(api.calls, ['PATCH web']);
   await observe(aRuntimePodStatus());
@@ -104,7 +104,7 @@ test('a pod costs two patches and no reads from its creation until it runs', asy
 });
 
 test('a deleted pod gets its final status, then its object is deleted as soon as the pod is cleaned up', async () => {
-  const { node, api, add, ...setup } = aNodeWithApi();
+  const { node, api, add, ...setup } = await aNodeWithApi();
   await add(anApiPod());
   await node.completeTask(node.task('sync'));
   await setup.delete();
@@ -119,7 +119,7 @@ test('a deleted pod gets its final status, then its object is deleted as soon as
 });
 
 test('a second deletion with a shorter grace period shortens the termination in progress', async () => {
-  const { node, add, ...setup } = aNodeWithApi();
+  const { node, add, ...setup } = await aNodeWithApi();
   await add(anApiPod());
   await node.completeTask(node.task('sync'));
   await setup.delete(30);
@@ -128,7 +128,7 @@ test('a second deletion with a shorter grace period shortens the termination in 
 });
 
 test('a pod that is deleted before it starts becomes Failed, and its object is deleted after its volumes and its cgroup', async () => {
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } }));
   assert.deepEqual(node.startedTasks, ['terminated uid-web']);
   assert.deepEqual(api.calls, ['PATCH web Failed']);
@@ -138,7 +138,7 @@ test('a pod that is deleted before it starts becomes Failed, and its object is d
 
 test('a pod that was deleted while the kubelet was down is terminated, and its object is deleted', async () => {
   const status = await statusOf(anApiPod(), running);
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   setup.preload(running);
   await setup.add(anApiPod({ status, metadata: { deletionTimestamp, deletionGracePeriodSeconds: 7 } }));
   const { task } = node.task('terminating');
@@ -148,7 +148,7 @@ test('a pod that was deleted while the kubelet was down is terminated, and its o
 });
 
 test('a pod whose object was removed while the kubelet was down is terminated without a write', async () => {
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   setup.preload(running);
   await setup.runHousekeeping();
   await node.completeAllTasks();
@@ -158,7 +158,7 @@ test('a pod whose object was removed while the kubelet was down is terminated wi
 
 test('a kubelet that starts with a running pod writes nothing', async () => {
   const status = await statusOf(anApiPod({ metadata: { generation: 1 } }), running);
-  const { node, api, manager, ...setup } = aNodeWithApi();
+  const { node, api, manager, ...setup } = await aNodeWithApi();
   await node.clock.advance(3_600_000);
   setup.preload(running);
   await setup.add(anApiPod({ status, metadata: { generation: 1 } }));
@@ -172,7 +172,7 @@ test('a kubelet that starts keeps the waiting reason of a container until it has
   const state = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image' } };
   const known = await statusOf(anApiPod(), aRuntimePodStatus());
   const status = { ...known, containerStatuses: known.containerStatuses!.map((one) => ({ ...one, state })) };
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   setup.preload(aRuntimePodStatus());
   await setup.add(anApiPod({ status }));
   assert.equal(node.statuses.get(uid)?.containerStatuses?.[0]?.state?.waiting?.reason, 'ImagePullBackOff');
@@ -182,7 +182,7 @@ test('a kubelet that starts keeps the waiting reason of a container until it has
 test('a pod that ended before the kubelet started is not started; its object is deleted when a user deletes the pod', async () => {
   const pod = anApiPod({ spec: { restartPolicy: 'Never' } });
   const status: PodStatus = { phase: 'Failed', reason: 'OutOfpods', startTime: '2026-01-01T00:00:00Z' };
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   await setup.add({ ...pod, status });
   await node.completeAllTasks();
   assert.deepEqual(node.startedTasks, ['terminated uid-web']);
@@ -192,7 +192,7 @@ test('a pod that ended before the kubelet started is not started; its object is 
 });
 
 test('the final status of a completed pod is written once', async () => {
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod({ spec: { restartPolicy: 'Never' } }));
   await node.completeTask(node.task('sync'));
   await setup.observe(ended(0));
@@ -207,9 +207,9 @@ test('the final status of a completed pod is written once', async () => {
 });
 
 test('the object of a rejected pod is deleted when a user deletes the pod', async () => {
-  const setup = aNodeWithApi();
+  const setup = await aNodeWithApi();
   const { node, api } = setup;
-  setup.rejection = { reason: 'OutOfcpu', message: 'no room' };
+  node.rejection = { reason: 'OutOfcpu', message: 'no room' };
   await setup.add(anApiPod());
   assert.deepEqual(api.calls, ['PATCH web Failed']);
   await setup.delete();
@@ -219,7 +219,7 @@ test('the object of a rejected pod is deleted when a user deletes the pod', asyn
 
 test('a readiness gate that another controller sets makes the pod ready without a sync', async () => {
   const gate = 'example.com/gate';
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod({ spec: { readinessGates: [{ conditionType: gate }] } }));
   await node.completeTask(node.task('sync'));
   const readiness = () => api.pods.get('web')?.status?.conditions?.find(({ type }) => type === 'Ready');
@@ -231,7 +231,7 @@ test('a readiness gate that another controller sets makes the pod ready without 
 });
 
 test('the status has a reason while the runtime does not return the status of a container', async () => {
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod());
   await node.completeTask(node.task('sync'));
   const failure = { reason: failureReasons.container, message: 'status of container app (container-0): no answer for 2000 ms' };
@@ -244,7 +244,7 @@ test('the status has a reason while the runtime does not return the status of a 
 });
 
 test('a running pod whose phase is set to Failed by another client is terminated and stays not ready', async () => {
-  const { node, api, manager, ...setup } = aNodeWithApi();
+  const { node, api, manager, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod());
   await node.completeTask(node.task('sync'));
   const conditions = api.pods.get('web')!.status!.conditions!.map((one) => (one.type === 'Ready' ? { ...one, status: 'False' } : one));
@@ -262,7 +262,7 @@ test('a running pod whose phase is set to Failed by another client is terminated
 });
 
 test('a pod that exceeds its active deadline becomes Failed when none of its containers runs', async () => {
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod({ spec: { activeDeadlineSeconds: 60, restartPolicy: 'Always' } }));
   await node.completeTask(node.task('sync'));
   await node.clock.advance(59_000);
@@ -280,7 +280,7 @@ test('a pod that exceeds its active deadline becomes Failed when none of its con
 });
 
 test('a pod whose deadline expired while the kubelet was down is not synced', async () => {
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   const status: PodStatus = { phase: 'Running', startTime: '2025-12-31T23:00:00Z' };
   setup.preload(running);
   await setup.add(anApiPod({ status, spec: { activeDeadlineSeconds: 60 } }));
@@ -290,7 +290,7 @@ test('a pod whose deadline expired while the kubelet was down is not synced', as
 });
 
 test('an evicted pod becomes Failed with a disruption condition when none of its containers runs', async () => {
-  const { node, api, ...setup } = aNodeWithApi();
+  const { node, api, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod());
   await node.completeTask(node.task('sync'));
   const disruption = { reason: 'TerminationByKubelet', message: 'The node was low on resource: memory.' };
@@ -306,14 +306,14 @@ test('an evicted pod becomes Failed with a disruption condition when none of its
 });
 
 test('a mirror pod does not run', async () => {
-  const { node, ...setup } = aNodeWithApi();
+  const { node, ...setup } = await aNodeWithApi();
   await setup.add(anApiPod({ metadata: { annotations: { 'kubernetes.io/config.source': 'api', 'kubernetes.io/config.mirror': 'h' } } }));
   await setup.runHousekeeping();
   assert.deepEqual(node.startedTasks, []);
 });
 
 test('a change that the node cannot apply is recorded as an event, and the pod continues', async () => {
-  const setup = aNodeWithApi();
+  const setup = await aNodeWithApi();
   const pod = anApiPod();
   await setup.add(pod);
   await setup.observe(running);

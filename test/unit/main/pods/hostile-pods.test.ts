@@ -14,7 +14,6 @@ import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { FakeNode } from '../../../support/pods/fake-node.ts';
 import { acceptedPods, fuzzSeeds } from '../../../support/fuzz/hostile-pods.ts';
-import { aNodeWithHandlers } from '../../../support/pods/node-with-handlers.ts';
 import { anExitedContainer, aRuntimeContainer, aRuntimePodStatus } from '../../../support/pods/pods.ts';
 
 const podsOfASeed = 3000;
@@ -49,11 +48,11 @@ for (const seed of fuzzSeeds()) {
 
 /** Takes the pods through their whole lifecycle on one node. */
 async function runPods(pods: readonly Pod[]): Promise<void> {
-  const node = new FakeNode();
-  const { handlers, runHousekeeping } = aNodeWithHandlers(node, {
+  const node = await FakeNode.start({
     admitHandlers: nodeAdmitHandlers(),
     missingFeaturesForUpdate: (before, after) => missingFeaturesForUpdate(before, after, []),
   });
+  const { handlers, runHousekeeping } = node;
   const changes = mergeChanges(new Map(), 'api', new Map(pods.map((pod) => [podUID(pod), pod])), '2026-11-23T00:00:00Z');
   for (const update of changes.updates) await handlers.handle(update);
   for (const [index, pod] of pods.entries()) {

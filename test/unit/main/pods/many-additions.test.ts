@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { test } from 'node:test';
 import { FakeNode } from '../../../support/pods/fake-node.ts';
-import { aNodeWithHandlers } from '../../../support/pods/node-with-handlers.ts';
 import { aPod } from '../../../support/pods/pods.ts';
 
 test('many pods are added in several iterations of the event loop, the oldest pod first', async () => {
   let nowMs = 0;
-  const { handlers, node } = aNodeWithHandlers(new FakeNode(), { clock: { monotonic: () => (nowMs += 3) } });
+  const node = await FakeNode.start();
+  node.clock.monotonic = () => (nowMs += 3);
+  const { handlers } = node;
   const pods = Array.from({ length: 6 }, (_, i) =>
     aPod({ metadata: { uid: `p${i}`, name: `p${i}`, creationTimestamp: `2026-01-01T00:00:0${9 - i}Z` } }),
   );

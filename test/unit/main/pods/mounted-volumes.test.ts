@@ -99,13 +99,13 @@ describe('volume metrics', () => {
   });
 
   test('the counts follow the lifecycle of a pod', async () => {
-    const node = new FakeNode();
+    const node = await FakeNode.start();
     const pod = aPodWith('a', 'scratch');
     await node.add(pod);
     const { task } = node.task('sync');
     assert.equal(task.kind === 'sync' && task.volumesMounted, false);
     assert.deepEqual(counts(), ['desired kubernetes.io/empty-dir 1']);
-    node.volumes.setMounted(uid, ['scratch']);
+    node.taskHandlers.volumesMounted?.(['scratch'], task);
     await node.completeTask(node.task('sync'));
     await node.remove(pod);
     assert.deepEqual(counts(), ['actual kubernetes.io/empty-dir 1', 'desired kubernetes.io/empty-dir 1']);

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { sysctlAdmission, type AdmitHandler } from '../../../../../src/main/pods/admission/index.ts';
-import type { PodHandlersDependencies } from '../../../../../src/main/pods/pod-handlers.ts';
 import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
-import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
+import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { preemptions } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { FakeNode } from '../../../../support/pods/fake-node.ts';
-import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
+import type { FakeAdmission } from '../../../../support/pods/fake-parts.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 
 /** What upstream's own code gives a preempted pod: the last row of the vectors (scripts/upstream/values/admission). */
@@ -27,31 +25,18 @@ function aNode(allowed: readonly string[]) {
   return aNodeWith([sysctlAdmission(allowed, '6.1.0')]);
 }
 
-const noProviders = { isNeededBy: () => false, allocate: async () => null };
-
-function aNodeWith(
+async function aNodeWith(
   admitHandlers: readonly AdmitHandler[],
   refreshNode: (() => Promise<unknown>) | null = null,
-  exclusiveAllocations: PodHandlersDependencies['exclusiveAllocations'] = noProviders,
+  exclusiveAllocations?: FakeAdmission['exclusiveAllocations'],
 ) {
-  const admitted = new Set<PodUID>();
-  const { node, handlers: updates } = aNodeWithHandlers(new FakeNode(), {
-    admitHandlers,
-    refreshNode,
-    exclusiveAllocations,
-    allocationManager: {
-      isAdmitted: (uid) => admitted.has(uid),
-      podToAdmit: (pod) => pod,
-      setAllocatedResources: (pod) => void admitted.add(podUID(pod)),
-      updatePodFromAllocation: asAllocated,
-      isResizing: () => false,
-    },
-  });
-  return { node, updates, admitted };
+  const node = await FakeNode.start({ admitHandlers, refreshNode, ...(exclusiveAllocations && { exclusiveAllocations }) });
+  const admitted = () => [...node.podManager.uids()].filter((uid) => node.allocationManager.isAdmitted(uid));
+  return { node, updates: node.handlers, admitted };
 }
 
 test('a pod with a forbidden sysctl is Failed with the reason and never started', async () => {
-  const { node, updates } = aNode([]);
+  const { node, updates } = await aNode([]);
   void updates.add([withSysctl('net.core.somaxconn')]);
   await settle();
   assert.deepEqual(node.startedTasks, []);
@@ -70,15 +55,15 @@ test('a pod with a forbidden sysctl is Failed with the reason and never started'
 });
 
 test('a pod with a sysctl that the configuration allows is started', async () => {
-  const { node, updates } = aNode(['net.core.*']);
+  const { node, updates } = await aNode(['net.core.*']);
   void updates.add([withSysctl('net.core.somaxconn')]);
   await settle();
   assert.deepEqual(node.startedTasks, ['sync uid-web']);
 });
 
 test('an admitted pod is not admitted again, whatever has changed on the node', async () => {
-  const { node, updates, admitted } = aNodeWith([() => ({ rejection: { reason: 'NodeAffinity', message: 'the labels are others now' } })]);
-  admitted.add('uid-web' as PodUID);
+  const { node, updates } = await aNodeWith([() => ({ rejection: { reason: 'NodeAffinity', message: 'the labels are others now' } })]);
+  node.allocationManager.setAllocatedResources(aPod());
   void updates.add([aPod()]);
   await settle();
   assert.deepEqual(node.startedTasks, ['sync uid-web']);
@@ -87,13 +72,13 @@ test('an admitted pod is not admitted again, whatever has changed on the node', 
 test('before a pod is rejected for labels, the Node is read once more', async () => {
   let reads = 0;
   const rejection = { reason: 'NodeAffinity', message: 'no', mayBeStaleNode: true };
-  const { node, updates } = aNodeWith([() => ({ rejection })], async () => (reads += 1));
+  const { node, updates } = await aNodeWith([() => ({ rejection })], async () => (reads += 1));
   void updates.add([aPod()]);
   // Housekeeping finds the pod without a worker meanwhile.
   updates.start(aPod());
   await settle();
   assert.deepEqual([reads, node.statuses.get('uid-web' as PodUID)?.reason], [1, 'NodeAffinity']);
-  const labelled = aNodeWith([() => (reads < 2 ? { rejection } : null)], async () => (reads += 1));
+  const labelled = await aNodeWith([() => (reads < 2 ? { rejection } : null)], async () => (reads += 1));
   void updates.add([]);
   void labelled.updates.add([aPod()]);
   await settle();
@@ -105,7 +90,7 @@ test('a critical pod starts after its preempted pods have terminated, which are 
   const isAlone = (active: readonly Pod[]) => active.every((pod) => pod.metadata.name !== 'victim');
   const admit: AdmitHandler = (pod, active) =>
     pod.metadata.name === 'victim' || isAlone(active) ? null : { preemption: { victims: [victim], resources: ['cpu'] } };
-  const { node, updates } = aNodeWith([admit]);
+  const { node, updates } = await aNodeWith([admit]);
   void updates.add([victim]);
   await settle();
   await node.completeTask(node.task('sync'));
@@ -140,7 +125,7 @@ test('a preempted pod is counted when it has terminated, and one that does not t
       ? null
       : { preemption: { victims: inTheWay, resources: ['cpu'] } };
   };
-  const { node, updates } = aNodeWith([admit]);
+  const { node, updates } = await aNodeWith([admit]);
   void updates.add(victims);
   await settle();
   for (const { metadata } of victims) await node.completeTask(node.task('sync', metadata.uid));
@@ -167,7 +152,7 @@ test('when the freed resources no longer suffice, more pods are preempted, and o
     return { preemption: { victims, resources: ['cpu'] } };
   };
   const rejection = { reason: 'AppArmor', message: 'no' };
-  const { node, updates } = aNodeWith([admit, (pod) => (pod.metadata.uid === 'uid-web' ? { rejection } : null)]);
+  const { node, updates } = await aNodeWith([admit, (pod) => (pod.metadata.uid === 'uid-web' ? { rejection } : null)]);
   const graceless = { terminationGracePeriodSeconds: 0 };
   void updates.add(['first', 'second'].map((uid) => aPod({ metadata: { name: uid, uid }, spec: graceless })));
   await settle();
@@ -187,7 +172,7 @@ test('a critical pod preempts admitted pods, not pods whose admission is pending
     if (pod.metadata.uid === 'undecided') return { rejection: { reason: 'NodeAffinity', message: 'no', mayBeStaleNode: true } };
     return active[0] ? { preemption: { victims: [active[0]], resources: ['cpu'] } } : null;
   };
-  const { node, updates } = aNodeWith([admit], () => read.promise);
+  const { node, updates } = await aNodeWith([admit], () => read.promise);
   void updates.add([aPod({ metadata: { uid: 'undecided', name: 'undecided' } })]);
   void updates.add([aPod({ metadata: { uid: 'critical', name: 'critical' } })]);
   await settle();
@@ -199,7 +184,7 @@ test('a critical pod preempts admitted pods, not pods whose admission is pending
 
 describe('a pod that holds something alone', () => {
   const alone = (uid: string) => aPod({ metadata: { uid, name: uid }, spec: { hostUsers: false } });
-  const aProvidedNode = (admit: AdmitHandler = () => null) => {
+  const aProvidedNode = async (admit: AdmitHandler = () => null) => {
     const allocations = new Map<string, (refusal: { reason: string; message: string } | null) => void>();
     const exclusiveAllocations = {
       isNeededBy: ({ spec }: Pod) => spec.hostUsers === false,
@@ -208,8 +193,9 @@ describe('a pod that holds something alone', () => {
         allocations.set(metadata.uid, resolve);
         return promise;
       },
+      restore: async () => undefined,
     };
-    return { ...aNodeWith([admit], null, exclusiveAllocations), allocations };
+    return { ...(await aNodeWith([admit], null, exclusiveAllocations)), allocations };
   };
 
   test('starts when that is durable, and counts meanwhile; others start at once', async () => {
@@ -221,24 +207,24 @@ describe('a pod that holds something alone', () => {
       ),
       null
     );
-    const { node, updates, allocations, admitted } = aProvidedNode(admit);
+    const { node, updates, allocations, admitted } = await aProvidedNode(admit);
     void updates.add([alone('alone')]);
     void updates.add([aPod({ metadata: { uid: 'other', name: 'other' } })]);
     await settle();
-    assert.deepEqual([node.startedTasks, [...admitted], seen.get('other')], [['sync other'], ['other'], ['alone']]);
+    assert.deepEqual([node.startedTasks, admitted(), seen.get('other')], [['sync other'], ['other'], ['alone']]);
     allocations.get('alone')!(null);
     await settle();
     assert.deepEqual(node.startedTasks, ['sync other', 'sync alone']);
-    assert.deepEqual([...admitted], ['other', 'alone']);
+    assert.deepEqual(admitted(), ['alone', 'other']);
   });
 
   test('is Failed with the reason for which it gets nothing, and never starts', async () => {
-    const { node, updates, allocations, admitted } = aProvidedNode();
+    const { node, updates, allocations, admitted } = await aProvidedNode();
     void updates.add([alone('alone')]);
     await settle();
     allocations.get('alone')!({ reason: 'TopologyAffinityError', message: 'Resources cannot be allocated with Topology locality' });
     await settle();
-    assert.deepEqual([node.phase('alone'), node.startedTasks, [...admitted]], ['Failed', [], []]);
+    assert.deepEqual([node.phase('alone'), node.startedTasks, admitted()], ['Failed', [], []]);
     assert.deepEqual(
       node.events.map(({ reason, message }) => [reason, message]),
       [['TopologyAffinityError', 'Resources cannot be allocated with Topology locality']],
@@ -246,7 +232,7 @@ describe('a pod that holds something alone', () => {
   });
 
   test('that is deleted meanwhile ends without a start', async () => {
-    const { node, updates, allocations } = aProvidedNode();
+    const { node, updates, allocations } = await aProvidedNode();
     void updates.add([alone('alone')]);
     await settle();
     updates.remove([alone('alone')]);
@@ -264,7 +250,7 @@ test('resources freed for a critical pod are not given to another pod', async ()
     const victim = active.find(({ metadata }) => metadata.uid === 'victim');
     return pod.metadata.uid.startsWith('critical') && victim ? { preemption: { victims: [victim], resources: ['cpu'] } } : null;
   };
-  const { node, updates } = aNodeWith([admit]);
+  const { node, updates } = await aNodeWith([admit]);
   const priority = 2_000_000_000;
   void updates.add([aPod({ metadata: { uid: 'victim', name: 'victim' } })]);
   await settle();

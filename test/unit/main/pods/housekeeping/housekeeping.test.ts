@@ -4,14 +4,14 @@ import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { orphanPodsFound, orphanPodsLeft } from '../../../../../src/shared/metrics/definitions/pods.ts';
 import { bindMetrics, createMetricsSegment, renderMetrics } from '../../../../../src/shared/metrics/index.ts';
 import { settle } from '../../../../support/fake-clock.ts';
-import { aStaticPod } from '../../../../support/pods/fake-node.ts';
-import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
+import { aStaticPod, FakeNode } from '../../../../support/pods/fake-node.ts';
 import { aRuntimeContainer, aRuntimePodStatus, anExitedContainer, aSandbox } from '../../../../support/pods/pods.ts';
 
 const uid = (name: string) => name as PodUID;
 
 test('a pod that no source has is terminated and forgotten', async () => {
-  const { node, handlers, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers, runHousekeeping } = node;
   const pod = aStaticPod('web');
   void handlers.add([pod]);
   await settle();
@@ -25,18 +25,19 @@ test('a pod that no source has is terminated and forgotten', async () => {
 });
 
 test('a desired pod without a worker is started', async () => {
-  const { node, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { runHousekeeping } = node;
   node.podManager.set(aStaticPod('web'));
   await runHousekeeping();
   assert.deepEqual(node.startedTasks, ['sync web']);
 });
 
 test('a rejected pod is not started by housekeeping', async () => {
-  const setup = aNodeWithHandlers();
-  const { node, handlers, runHousekeeping } = setup;
-  setup.rejection = { reason: 'OutOfpods', message: 'Node has no room' };
+  const node = await FakeNode.start();
+  const { handlers, runHousekeeping } = node;
+  node.rejection = { reason: 'OutOfpods', message: 'Node has no room' };
   void handlers.add([aStaticPod('web')]);
-  setup.rejection = null;
+  node.rejection = null;
   await runHousekeeping();
   assert.deepEqual(node.startedTasks, []);
   assert.equal(node.phase('web'), 'Failed');
@@ -48,16 +49,17 @@ test('a rejected pod is not started by housekeeping', async () => {
 });
 
 test('a rejected pod whose manifest is removed is forgotten', async () => {
-  const setup = aNodeWithHandlers();
-  setup.rejection = { reason: 'OutOfpods', message: 'x' };
-  void setup.handlers.add([aStaticPod('web')]);
-  setup.handlers.remove([aStaticPod('web')]);
-  await setup.runHousekeeping();
-  assert.equal(setup.node.statuses.get(uid('web')), undefined);
+  const node = await FakeNode.start();
+  node.rejection = { reason: 'OutOfpods', message: 'x' };
+  void node.handlers.add([aStaticPod('web')]);
+  node.handlers.remove([aStaticPod('web')]);
+  await node.runHousekeeping();
+  assert.equal(node.statuses.get(uid('web')), undefined);
 });
 
 test('a running pod that only the runtime knows is terminated; a stopped one is left to garbage collection', async () => {
-  const { node, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { runHousekeeping } = node;
   const running = aRuntimePodStatus({ podUID: uid('runs'), observedAtMs: 0, containers: [aRuntimeContainer()] });
   const ended = aRuntimePodStatus({
     podUID: uid('ended'),
@@ -71,9 +73,9 @@ test('a running pod that only the runtime knows is terminated; a stopped one is 
 });
 
 test('the directory of an unknown pod is removed, that of a running or desired pod is not', async () => {
-  const setup = aNodeWithHandlers();
-  const { node, runHousekeeping } = setup;
-  setup.podDirectories = [uid('unknown'), uid('desired'), uid('runs')];
+  const node = await FakeNode.start();
+  const { runHousekeeping } = node;
+  node.podDirectories = [uid('unknown'), uid('desired'), uid('runs')];
   node.podManager.set(aStaticPod('desired'));
   node.cache.apply({
     statuses: [aRuntimePodStatus({ podUID: uid('runs'), observedAtMs: 0, containers: [aRuntimeContainer()] })],
@@ -88,13 +90,13 @@ test('the directory of an unknown pod is removed, that of a running or desired p
 });
 
 test('a cgroup that appears is removed in the next round, unless its pod is wanted', async () => {
-  const setup = aNodeWithHandlers();
-  const { node, housekeeping, runHousekeeping } = setup;
-  void setup.handlers.add([aStaticPod('web')]);
+  const node = await FakeNode.start();
+  const { housekeeping, runHousekeeping } = node;
+  void node.handlers.add([aStaticPod('web')]);
   await settle();
   await node.completeAllTasks();
   await runHousekeeping();
-  setup.podCgroups = [uid('web'), uid('late')];
+  node.podCgroups = [uid('web'), uid('late')];
   await runHousekeeping();
   housekeeping.onPodCgroups([uid('web')]);
   await runHousekeeping();
@@ -105,7 +107,8 @@ test('a cgroup that appears is removed in the next round, unless its pod is want
 });
 
 test('a sandbox and a cgroup that appear after the end of a pod that still exists are removed', async () => {
-  const { node, handlers, housekeeping, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers, housekeeping, runHousekeeping } = node;
   void handlers.add([aStaticPod('web')]);
   await settle();
   await node.completeAllTasks();
@@ -129,8 +132,8 @@ test('a sandbox and a cgroup that appear after the end of a pod that still exist
 });
 
 test('what the runtime has started of a pod that is unknown or has ended is inspected, without the delay of starts', async () => {
-  const setup = aNodeWithHandlers();
-  const { node, handlers, runHousekeeping } = setup;
+  const node = await FakeNode.start();
+  const { handlers, runHousekeeping } = node;
   void handlers.add([aStaticPod('runs'), aStaticPod('ended')]);
   await settle();
   await node.completeAllTasks();
@@ -138,9 +141,10 @@ test('what the runtime has started of a pod that is unknown or has ended is insp
   await settle();
   await node.completeAllTasks();
   const uninspected = [uid('runs'), uid('ended'), uid('unknown')];
+  node.inspected = [];
   node.cache.apply({ relistedAtMs: node.clock.monotonic(), uninspected, statuses: [], removed: [], events: [] });
   await runHousekeeping();
-  assert.deepEqual(setup.inspected, ['ended', 'unknown']);
+  assert.deepEqual(node.inspected, ['ended', 'unknown']);
 });
 
 test('orphaned pod directories are counted, and those that could not be removed are counted separately', async (t) => {
@@ -148,27 +152,27 @@ test('orphaned pod directories are counted, and those that could not be removed 
   bindMetrics(segment);
   t.after(() => bindMetrics(null));
   const counted = () => [orphanPodsFound, orphanPodsLeft].map((metric) => Number(/ (\d+)$/m.exec(renderMetrics([segment], [metric]))?.[1]));
-  const setup = aNodeWithHandlers();
-  const { node, runHousekeeping } = setup;
+  const node = await FakeNode.start();
+  const { runHousekeeping } = node;
   const runRound = async () => {
     await node.clock.advance(60_000);
     await runHousekeeping();
     return counted();
   };
-  setup.podDirectories = [uid('removed'), uid('failing')];
+  node.podDirectories = [uid('removed'), uid('failing')];
   assert.deepEqual(await runRound(), [2, 0]);
   await node.completeTask(node.task('cleanUp', 'removed'));
-  setup.podDirectories = [uid('failing'), uid('new')];
+  node.podDirectories = [uid('failing'), uid('new')];
   assert.deepEqual(await runRound(), [2, 1]);
   await node.completeAllTasks();
-  setup.podDirectories = [];
+  node.podDirectories = [];
   assert.deepEqual(await runRound(), [0, 0]);
 });
 
 test('many orphaned directories are removed a few per round', async () => {
-  const setup = aNodeWithHandlers();
-  const { node, runHousekeeping } = setup;
-  setup.podDirectories = Array.from({ length: 40 }, (_, index) => uid(`left-${index}`));
+  const node = await FakeNode.start();
+  const { runHousekeeping } = node;
+  node.podDirectories = Array.from({ length: 40 }, (_, index) => uid(`left-${index}`));
   await runHousekeeping();
   assert.equal(node.tasks.length, 16);
   await runHousekeeping();
@@ -176,7 +180,8 @@ test('many orphaned directories are removed a few per round', async () => {
 });
 
 test('dead containers are collected every minute, and shortly after a pod was forgotten', async () => {
-  const { node, collected, housekeeping, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { collected, housekeeping, runHousekeeping } = node;
   await runHousekeeping();
   assert.equal(collected.length, 1);
   await node.clock.advance(30_000);
@@ -192,7 +197,8 @@ test('dead containers are collected every minute, and shortly after a pod was fo
 });
 
 test('while a source has not reported, only limits are enforced; all are collected when the last one reports', async () => {
-  const { node, collected, housekeeping, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { collected, housekeeping, runHousekeeping } = node;
   housekeeping.runWithoutAllSources();
   assert.equal(collected.length, 0);
   for (const advanced of [30_000, 30_000, 30_000]) {
@@ -209,9 +215,9 @@ test('while a source has not reported, only limits are enforced; all are collect
 });
 
 test('a failed container garbage collection records an event about the node and is retried', async () => {
-  const setup = aNodeWithHandlers();
-  const { node, collected, runHousekeeping } = setup;
-  setup.gcError = new Error('cannot read the folder of logs');
+  const node = await FakeNode.start();
+  const { collected, runHousekeeping } = node;
+  node.gcError = new Error('cannot read the folder of logs');
   await runHousekeeping();
   assert.deepEqual(node.events, [
     {
@@ -227,23 +233,24 @@ test('a failed container garbage collection records an event about the node and 
 });
 
 test('the time of the last collection that removed containers is known', async () => {
-  const setup = aNodeWithHandlers();
-  const { node, housekeeping, runHousekeeping } = setup;
+  const node = await FakeNode.start();
+  const { housekeeping, runHousekeeping } = node;
   await runHousekeeping();
   assert.equal(housekeeping.containersRemovedAtMs, null);
-  setup.removedContainers = 2;
+  node.removedContainers = 2;
   await node.clock.advance(60_000);
   await runHousekeeping();
-  const removedAtMs = node.clock.monotonic();
-  assert.equal(housekeeping.containersRemovedAtMs, removedAtMs);
-  setup.removedContainers = 0;
+  const removedAtMs = housekeeping.containersRemovedAtMs;
+  assert.equal(Math.trunc(removedAtMs!), node.clock.monotonic());
+  node.removedContainers = 0;
   await node.clock.advance(60_000);
   await housekeeping.deleteAllUnusedContainers();
   assert.equal(housekeeping.containersRemovedAtMs, removedAtMs);
 });
 
 test('all containers of a terminated and deleted pod may be collected', async () => {
-  const { node, handlers, collected, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers, collected, runHousekeeping } = node;
   const pod = aStaticPod('removed');
   void handlers.add([pod, aStaticPod('kept')]);
   await settle();
@@ -257,7 +264,8 @@ test('all containers of a terminated and deleted pod may be collected', async ()
 });
 
 test('when the disk is full, the containers of a pod that has ended go too, but not before its sources have reported', async () => {
-  const { node, handlers, housekeeping, collected, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers, housekeeping, collected, runHousekeeping } = node;
   const pod = aStaticPod('ended');
   void handlers.add([pod, aStaticPod('running')]);
   await settle();

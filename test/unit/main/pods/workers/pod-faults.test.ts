@@ -1,15 +1,13 @@
 /** A pod whose handling throws, and a healthy pod: the exception affects only its own pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { ApiStatusCache } from '../../../../../src/main/pods/api-status/index.ts';
 import { podListOf } from '../../../../support/server/pod-list.ts';
 import { sourcePodList } from '../../../../../src/main/server/source-pod-list.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { settle } from '../../../../support/fake-clock.ts';
+import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { aStaticPod, FakeNode } from '../../../../support/pods/fake-node.ts';
-import { aNodeWithHandlers } from '../../../../support/pods/node-with-handlers.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 import { aLogger } from '../../../../support/logger.ts';
 import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
@@ -24,7 +22,8 @@ const warnings = (node: FakeNode) =>
   node.events.filter(({ type }) => type === 'Warning').map(({ object, reason, message }) => `${object.name}: ${reason}: ${message}`);
 
 test('a pod whose admission throws is rejected, and the next pod is admitted', async () => {
-  const { node, handlers } = aNodeWithHandlers(new FakeNode(), { admitHandlers: [(pod) => (isHostile(pod) ? throwBoom() : null)] });
+  const node = await FakeNode.start({ admitHandlers: [(pod) => (isHostile(pod) ? throwBoom() : null)] });
+  const { handlers } = node;
   await handlers.add([hostile(), healthy()]);
   await settle();
   assert.deepEqual(node.startedTasks, ['sync healthy']);
@@ -37,19 +36,9 @@ test('a pod whose admission throws is rejected, and the next pod is admitted', a
 });
 
 test('a running pod that makes an admit handler throw does not block other pods', async () => {
-  const node = new FakeNode();
-  const admitted = new Set(['hostile']);
-  const { handlers } = aNodeWithHandlers(node, {
-    admitHandlers: [(_, active) => (active.some(isHostile) ? throwBoom() : null)],
-    runtimeStatus: () => null,
-    allocationManager: {
-      isAdmitted: (uid) => admitted.has(uid),
-      podToAdmit: (pod) => pod,
-      setAllocatedResources: () => {},
-      updatePodFromAllocation: asAllocated,
-      isResizing: () => false,
-    },
-  });
+  const node = await FakeNode.start({ admitHandlers: [(_, active) => (active.some(isHostile) ? throwBoom() : null)] });
+  node.allocationManager.setAllocatedResources(hostile());
+  const { handlers } = node;
   await handlers.add([hostile(), healthy()]);
   await settle();
   assert.deepEqual(node.startedTasks, ['sync hostile', 'sync healthy']);
@@ -57,7 +46,8 @@ test('a running pod that makes an admit handler throw does not block other pods'
 
 test('a pod whose start throws starts again after a back-off that housekeeping does not shorten', async () => {
   let attempts = 0;
-  const { node, handlers, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers, runHousekeeping } = node;
   node.podLifecycle.register({
     name: 'hostile',
     admitted: (pod) => {
@@ -84,7 +74,8 @@ test('a pod whose start throws starts again after a back-off that housekeeping d
 test('an update that throws is handled again with the newest pod', async () => {
   let throws = false;
   const handled: (string | undefined)[] = [];
-  const { node, handlers } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers } = node;
   const handle = (pod: Pod) => {
     if (throws && isHostile(pod)) throwBoom();
     handled.push(`${pod.metadata.name} ${pod.metadata.labels?.['version'] ?? '1'}`);
@@ -103,7 +94,8 @@ test('an update that throws is handled again with the newest pod', async () => {
 
 test('a pod that is removed during its back-off is not started again', async () => {
   let attempts = 0;
-  const { node, handlers } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers } = node;
   node.podLifecycle.register({
     name: 'hostile',
     admitted: () => {
@@ -129,7 +121,7 @@ test('a pod whose status cannot be generated has the fault as its reason, and te
       expedite: () => {},
       forget: () => {},
     },
-    clock: new FakeNode().clock,
+    clock: new FakeClock(),
     logger,
   });
   statuses.regenerate(aPod(), null, { state: 'syncing', started: true });
@@ -145,7 +137,7 @@ test('a pod whose status cannot be generated has the fault as its reason, and te
 
 test('a fault changes only the reason of a known status, and nothing of a final status', () => {
   const { logger } = aLogger();
-  const statuses = new ApiStatusCache({ node: throwBoom, features: statusFeaturesWith(), clock: new FakeNode().clock, logger });
+  const statuses = new ApiStatusCache({ node: throwBoom, features: statusFeaturesWith(), clock: new FakeClock(), logger });
   const running = aPod({ status: { phase: 'Running', podIP: '10.0.0.7' } });
   const { phase, podIP, reason } = statuses.regenerate(running, null, { state: 'syncing', started: true });
   assert.deepEqual([phase, podIP, reason], ['Running', '10.0.0.7', 'FailedSync']);
@@ -155,7 +147,8 @@ test('a fault changes only the reason of a known status, and nothing of a final 
 
 test('other updates of a pod do not shorten the back-off of its start', async () => {
   let attempts = 0;
-  const { node, handlers, runHousekeeping } = aNodeWithHandlers();
+  const node = await FakeNode.start();
+  const { handlers, runHousekeeping } = node;
   node.podLifecycle.register({
     name: 'hostile',
     admitted: () => {
@@ -167,30 +160,28 @@ test('other updates of a pod do not shorten the back-off of its start', async ()
   handlers.reconcile([hostile()]);
   await runHousekeeping();
   assert.equal(attempts, 1);
-  node.clock.advance(10_000);
+  await node.clock.advance(10_001);
   await settle();
   assert.equal(attempts, 2);
 });
 
 test('a status manager that throws does not prevent a status', () => {
   const { logger } = aLogger();
-  const node = new FakeNode();
   const statuses = new ApiStatusCache({
     node: () => ({ hostIPs: [], runtimeName: '' }),
     features: statusFeaturesWith(),
     sink: { set: throwBoom, expedite: () => {}, forget: () => {} },
-    clock: node.clock,
+    clock: new FakeClock(),
     logger,
   });
   assert.equal(statuses.regenerate(aPod(), null, { state: 'syncing', started: true }).phase, 'Pending');
 });
 
 test('a sync that throws in main has the fault in its status and runs again after a back-off', async () => {
-  const node = new FakeNode();
-  const { handlers } = aNodeWithHandlers(node);
-  const original = node.volumes.areAllMounted.bind(node.volumes);
+  const node = await FakeNode.start();
+  const { handlers } = node;
   let throws = true;
-  node.volumes.areAllMounted = (uid) => (throws && uid === 'hostile' ? throwBoom() : original(uid));
+  node.podLifecycle.register({ name: 'hostile', syncing: (pod) => (throws && isHostile(pod) ? throwBoom() : undefined) });
   await handlers.add([hostile(), healthy()]);
   await settle();
   assert.deepEqual(node.startedTasks, ['sync healthy']);

@@ -16,7 +16,7 @@ const aProbedPod = (fields: Parameters<typeof aPod>[0] = {}) =>
   aPod({ ...fields, metadata: { name: 'web', uid: 'web' }, spec: { containers: [probed], ...fields.spec } });
 
 async function aNode() {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.addRunningPod(aProbedPod());
   const id = node.cache.get(uid)!.containers[0]!.id;
   return { node, id, ...driver(node, id) };
@@ -96,7 +96,7 @@ test('after a restart of the kubelet a container keeps what the API server shows
   ];
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }];
   const pod = aProbedPod({ status: { phase: 'Running', startTime: '2026-01-01T00:00:00Z', containerStatuses, conditions } });
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const id = 'web-0' as ContainerID;
   const status = aRuntimePodStatus({ podUID: uid, containers: [aRuntimeContainer({ id })] });
   node.runtime.set(uid, status);
@@ -110,7 +110,7 @@ test('after a restart of the kubelet a container keeps what the API server shows
 });
 
 test('a container has not started while the sync that started it may run its postStart hook', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const hooked = aContainer({ lifecycle: { postStart: exec } });
   const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { containers: [hooked] } });
   await node.add(pod);

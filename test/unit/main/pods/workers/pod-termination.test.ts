@@ -9,7 +9,7 @@ import { table } from '../../../../support/table.ts';
 const uid = (name: string) => name as PodUID;
 
 test('a removed pod is terminated, cleaned up and forgotten', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = await node.addRunningPod();
   await node.remove(pod);
   const { task } = node.task('terminating');
@@ -25,7 +25,7 @@ test('a removed pod is terminated, cleaned up and forgotten', async () => {
 });
 
 test('a terminated pod stops its sync in flight, and the termination follows', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = aStaticPod('web');
   await node.add(pod);
   const sync = node.task('sync');
@@ -38,7 +38,7 @@ test('a terminated pod stops its sync in flight, and the termination follows', a
 });
 
 test('the grace period reaches a sync in flight, which may be stopping a container', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   const sync = node.task('sync');
   const killed = node.workers.kill(uid('web'), { evicted: true, gracePeriodOverrideSeconds: 3 });
@@ -49,7 +49,7 @@ test('the grace period reaches a sync in flight, which may be stopping a contain
 });
 
 test('a shorter grace period reaches the termination in progress', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = await node.addRunningPod();
   await node.remove(pod);
   const killed = node.workers.kill(uid('web'), { evicted: true, gracePeriodOverrideSeconds: 3 });
@@ -60,7 +60,7 @@ test('a shorter grace period reaches the termination in progress', async () => {
 });
 
 test('a kill of a pod that only the runtime knows waits for its termination', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const status = aRuntimePodStatus({ podUID: uid('web'), observedAtMs: 0, containers: [aRuntimeContainer()] });
   node.runtime.set(uid('web'), status);
   node.cache.apply({ statuses: [status], removed: [], events: [] });
@@ -75,7 +75,7 @@ test('a kill of a pod that only the runtime knows waits for its termination', as
 });
 
 test('a container that still runs after the termination fails the termination, which is retried', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = await node.addRunningPod();
   await node.remove(pod);
   const survivor = aRuntimePodStatus({ podUID: uid('web'), containers: [aRuntimeContainer({ name: 'app' })] });
@@ -90,8 +90,8 @@ test('a container that still runs after the termination fails the termination, w
   assert.deepEqual(node.finished, ['web']);
 });
 
-test('an unknown pod keeps its containers and logs until all sources have reported', () => {
-  const node = new FakeNode();
+test('an unknown pod keeps its containers and logs until all sources have reported', async () => {
+  const node = await FakeNode.start();
   node.sourcesReady = false;
   assert.equal(node.podStates.shouldContentBeRemoved(uid('web')), false);
   node.sourcesReady = true;
@@ -99,7 +99,7 @@ test('an unknown pod keeps its containers and logs until all sources have report
 });
 
 test('a UID that is recreated during its termination starts after the old pod is forgotten', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = await node.addRunningPod();
   await node.remove(pod);
   await node.add(pod);
@@ -118,7 +118,7 @@ test('a UID that is recreated during its termination starts after the old pod is
 });
 
 test('a completed pod is terminated and keeps its phase', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = aPod({ metadata: { name: 'job', uid: 'job' }, spec: { restartPolicy: 'Never' } });
   await node.add(pod);
   await node.completeTask(node.task('sync'));
@@ -135,7 +135,7 @@ test('a completed pod is terminated and keeps its phase', async () => {
 });
 
 test('the final status is published when every container has exited, whatever becomes of the sandbox', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const published: string[] = [];
   node.sink = {
     set: ({ status, couldHaveRunningContainers: mayRun }) => void published.push(`${status.phase} ${mayRun ? 'may run' : 'has ended'}`),
@@ -167,7 +167,7 @@ test('the final status is published when every container has exited, whatever be
 });
 
 test('a pod that never started is cleaned up, because an earlier kubelet may have started it', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const first = aStaticPod('first', 'web');
   const second = aStaticPod('second', 'web');
   await node.addRunningPod(first);
@@ -180,7 +180,7 @@ test('a pod that never started is cleaned up, because an earlier kubelet may hav
 });
 
 test('a pod that only the runtime knows is terminated with the grace period of its annotations, and cleaned up', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const status = aRuntimePodStatus({ podUID: uid('lost'), name: 'lost', observedAtMs: 0, containers: [aRuntimeContainer()] });
   node.runtime.set(uid('lost'), status);
   node.cache.apply({ statuses: [status], removed: [], events: [] });
@@ -195,7 +195,7 @@ test('a pod that only the runtime knows is terminated with the grace period of i
 });
 
 test('the directory of an unknown pod is removed, and the UID does not start meanwhile', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   node.workers.cleanUpUnknown(uid('web'));
   await settle();
   await node.add(aStaticPod('web'));
@@ -205,7 +205,7 @@ test('the directory of an unknown pod is removed, and the UID does not start mea
 });
 
 test('a terminated pod whose volumes cannot be unmounted has an event, and is retried', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = await node.addRunningPod();
   await node.remove(pod);
   await node.completeTask(node.task('terminating'));
@@ -220,7 +220,7 @@ test('a terminated pod whose volumes cannot be unmounted has an event, and is re
 });
 
 test('a kill that exceeds its time rejects, and the termination continues', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.addRunningPod();
   const killed = node.workers.kill(uid('web'), {
     evicted: true,
@@ -243,7 +243,7 @@ test('a kill that exceeds its time rejects, and the termination continues', asyn
 });
 
 test('a static pod waits until its predecessor of the same name has finished', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const old = aStaticPod('old', 'web');
   await node.addRunningPod(old);
   await node.remove(old);
@@ -256,7 +256,7 @@ test('a static pod waits until its predecessor of the same name has finished', a
 
 table('isStaticPodEnding', (row) => {
   const until = async (kind: 'sync' | 'terminating' | 'terminated' | 'finished') => {
-    const node = new FakeNode();
+    const node = await FakeNode.start();
     const old = await node.addRunningPod(aStaticPod('old', 'web'));
     if (kind === 'sync') return node;
     await node.remove(old);
@@ -288,7 +288,7 @@ table('isStaticPodEnding', (row) => {
 });
 
 test('a removed static pod does not block the next static pod of the same name', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const first = aStaticPod('first', 'web');
   const second = aStaticPod('second', 'web');
   await node.addRunningPod(first);
@@ -305,7 +305,7 @@ test('a removed static pod does not block the next static pod of the same name',
 });
 
 test('a pod that has ended before the kubelet starts is cleaned up once', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aPod({ metadata: { name: 'web', uid: 'web' }, status: { phase: 'Failed' } }));
   await node.completeAllTasks();
   await node.syncKnownPods();
@@ -314,7 +314,7 @@ test('a pod that has ended before the kubelet starts is cleaned up once', async 
 });
 
 test('a sandbox that the runtime makes of a finished pod is terminated, and the pod is cleaned up again', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = await node.addRunningPod();
   void node.workers.kill(uid('web'), { evicted: false, gracePeriodOverrideSeconds: null });
   await settle();
@@ -334,7 +334,7 @@ test('a sandbox that the runtime makes of a finished pod is terminated, and the 
 });
 
 test('leftovers that cannot be removed are tried again after a back-off, however often they are found', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.addRunningPod();
   void node.workers.kill(uid('web'), { evicted: false, gracePeriodOverrideSeconds: null });
   await settle();

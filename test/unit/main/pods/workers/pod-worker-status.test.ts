@@ -8,7 +8,7 @@ import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '.
 const uid = (name: string) => name as PodUID;
 
 test('a pod whose sync waits for its slot has its first status half a second after it was seen', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   node.slotGranted = new Promise(() => {});
   await node.clock.advance(1000);
   const seen = new Date(node.clock.now() - 100).toISOString();
@@ -20,7 +20,7 @@ test('a pod whose sync waits for its slot has its first status half a second aft
 });
 
 test('a pod that was seen before the clock was set back has its first status within half a second', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   node.slotGranted = new Promise(() => {});
   const seen = new Date(node.clock.now() + 3_600_000).toISOString();
   await node.add(aPod({ metadata: { name: 'web', uid: 'web', annotations: { 'kubernetes.io/config.seen': seen } } }));
@@ -29,7 +29,7 @@ test('a pod that was seen before the clock was set back has its first status wit
 });
 
 test('a pod with a status in the API server gets no other status before its sync', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   node.slotGranted = new Promise(() => {});
   await node.add(aPod({ metadata: { name: 'web', uid: 'web' }, status: { phase: 'Running', startTime: '2026-01-01T00:00:00Z' } }));
   await node.clock.advance(60_000);
@@ -37,7 +37,7 @@ test('a pod with a status in the API server gets no other status before its sync
 });
 
 test('a failed task expedites the status that it caused', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const published: string[] = [];
   node.sink = {
     set: ({ status }) => void published.push(status.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
@@ -51,7 +51,7 @@ test('a failed task expedites the status that it caused', async () => {
 });
 
 test('a pod whose inspection fails has a first status', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = aStaticPod('web');
   node.inspectError = new Error('no answer');
   node.workers.update(pod, 'create');
@@ -66,7 +66,7 @@ test('a pod whose inspection fails has a first status', async () => {
 });
 
 test('the waiting reason of a container is published before its task ends', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   node.workers.addWaitingReason(uid('web'), 'app', { reason: 'ErrImagePull', message: 'x' });
   assert.equal(state(node)?.waiting?.reason, 'ErrImagePull');
@@ -92,7 +92,7 @@ async function aPodUnderRestart(node: FakeNode) {
 }
 
 test('a container that its task restarts is not published as terminated, and its next instance is published', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const { running, stopped } = await aPodUnderRestart(node);
   assert.deepEqual(Object.keys(state(node)!), ['running']);
   assert.equal(node.phase('web'), 'Running');
@@ -105,7 +105,7 @@ test('a container that its task restarts is not published as terminated, and its
 });
 
 test('a container that its task could not restart is published as terminated', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await aPodUnderRestart(node);
   await node.completeTask(node.task('sync'), { outcome: 'failed', failure: { reason: 'ErrImagePull', message: 'x' } });
   assert.equal(state(node)?.terminated?.exitCode, 0);
@@ -113,7 +113,7 @@ test('a container that its task could not restart is published as terminated', a
 });
 
 test('an exit that was reported before the restart stays published', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = await node.addRunningPod(aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } }));
   const { containers } = node.runtime.get(uid('web'))!;
   node.workers.update(aPod({ ...pod, spec: { ...pod.spec, containers: [{ name: 'app', image: 'two' }] } }), 'update');

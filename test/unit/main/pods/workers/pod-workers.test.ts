@@ -8,7 +8,7 @@ import { aPod } from '../../../../support/pods/pods.ts';
 const uid = (name: string) => name as PodUID;
 
 test('a new pod is synced, and its status is current as soon as its task has ended', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   assert.equal(node.phase('web'), 'Pending');
   await node.completeTask(node.task('sync'));
@@ -17,7 +17,7 @@ test('a new pod is synced, and its status is current as soon as its task has end
 });
 
 test('a pod has one task in flight; updates that arrive meanwhile are merged into the next task', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = aStaticPod('web');
   await node.add(pod);
   for (const image of ['two', 'three']) {
@@ -35,7 +35,7 @@ test('a pod has one task in flight; updates that arrive meanwhile are merged int
 });
 
 test('updates that arrive while a sync waits for its slot are part of that sync', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = aStaticPod('web');
   const { promise, resolve } = Promise.withResolvers<void>();
   node.slotGranted = promise;
@@ -53,7 +53,7 @@ test('updates that arrive while a sync waits for its slot are part of that sync'
 });
 
 test('ignores the starts that arrive before the answer of the inspection after a sync', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   const ignoresStarts = (name: string) => node.workers.shouldIgnoreStarts(uid(name));
   assert.equal(ignoresStarts('web'), false);
@@ -68,7 +68,7 @@ test('ignores the starts that arrive before the answer of the inspection after a
 });
 
 test('does not ignore starts after an inspection that has failed', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   node.inspectError = new Error('no answer');
   await node.completeTask(node.task('sync'));
@@ -76,7 +76,7 @@ test('does not ignore starts after an inspection that has failed', async () => {
 });
 
 test('does not ignore the starts of a pod with a sidecar: the next container follows the sidecar', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   const pod = aStaticPod('web');
   const initContainers = [{ name: 'proxy', image: 'proxy', restartPolicy: 'Always' }];
   await node.add({ ...pod, spec: { ...pod.spec, initContainers } });
@@ -86,14 +86,14 @@ test('does not ignore the starts of a pod with a sidecar: the next container fol
 });
 
 test('pods do not wait for each other', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('a'));
   await node.add(aStaticPod('b'));
   assert.deepEqual(node.startedTasks, ['sync a', 'sync b']);
 });
 
 test('a failed sync is retried after its back-off, and logged once', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   await node.completeTask(node.task('sync'), { outcome: 'failed', failure: { reason: 'FailedMount', message: 'no such folder' } });
   assert.equal(node.tasks.length, 0);
@@ -109,7 +109,7 @@ test('a failed sync is retried after its back-off, and logged once', async () =>
 });
 
 test('the back-off of a task is exact, and is part of the next task', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   const backoffs = [{ key: 'app', backoffMs: 10_000, lastUpdateMs: 5 }];
   const retryAtMs = node.clock.now() + 4321;
@@ -127,7 +127,7 @@ test('the back-off of a task is exact, and is part of the next task', async () =
 });
 
 test('a sync does not use a status from before the last change of the runtime', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   node.inspectError = new Error('runtime is away');
   await node.completeTask(node.task('sync'));
@@ -142,7 +142,7 @@ test('a sync does not use a status from before the last change of the runtime', 
 });
 
 test('close stops the tasks and starts no other; no pod is terminated', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('a'));
   const closed = node.workers.close();
   assert.equal(node.task('sync').stopped, true);
@@ -155,7 +155,7 @@ test('close stops the tasks and starts no other; no pod is terminated', async ()
 });
 
 test('wakeFailed retries failed tasks, but not container back-offs', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('well'));
   await node.completeAllTasks();
   for (const [uid, reason] of [
@@ -178,7 +178,7 @@ test('wakeFailed retries failed tasks, but not container back-offs', async () =>
 });
 
 test('the sync in progress settles when the status of the sync is generated', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   let phase: string | undefined;
   void node.podStates.syncInProgress(uid('web'))?.then(() => (phase = node.phase('web')));
@@ -190,7 +190,7 @@ test('the sync in progress settles when the status of the sync is generated', as
 });
 
 test('a sync after a failed one is a retry', async () => {
-  const node = new FakeNode();
+  const node = await FakeNode.start();
   await node.add(aStaticPod('web'));
   const isRetry = () => {
     const { task } = node.task('sync');
