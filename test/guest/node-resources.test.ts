@@ -6,8 +6,10 @@ import { GuestNode, statusOf } from '../support/guest/guest-node.ts';
 import { aBusybox, aManifest } from '../support/kubelet/test-node.ts';
 
 const MiB = 2 ** 20;
-const burstable = (name: string) =>
-  aManifest(name, { containers: [aBusybox({ resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { memory: '128Mi' } } })] });
+const burstable = (name: string, memory = '64Mi') => {
+  const resources = { requests: { cpu: '100m', memory }, limits: { memory: '128Mi' } };
+  return aManifest(name, { containers: [aBusybox({ resources })] }, { uid: name });
+};
 const guaranteed = (name: string) => {
   const amounts = { cpu: '100m', memory: '32Mi' };
   return aManifest(name, { containers: [aBusybox({ resources: { requests: amounts, limits: amounts } })] });
@@ -55,6 +57,14 @@ describe('resources of the node', () => {
     const total = await memTotal();
     assert.equal(await print(`${burstableSlice}/memory.max`), String(inPages(total - 16 * MiB)));
     assert.equal(await print('/sys/fs/cgroup/kubepods.slice/kubepods-besteffort.slice/memory.max'), String(inPages(total - 48 * MiB)));
+    // A resize of the memory request alone.
+    await node.apply(burstable('soft', '96Mi'));
+    for (const [file, bytes] of [
+      [`${soft}/memory.low`, 96 * MiB],
+      [`${soft}/../memory.low`, 96 * MiB],
+      [`${soft}/memory.high`, inPages(96 * MiB + 32 * MiB * 0.9)],
+    ] as const)
+      await node.untilPrints(`cat ${file}`, String(bytes), 30_000);
   });
 
   test('failSwapOn refuses a node with swap; without it static pods get none of the swap', async () => {

@@ -11,7 +11,7 @@ import { FakeClock } from '../../support/fake-clock.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { aContainer, aPod } from '../../support/pods/pod-sync-samples.ts';
 
-async function aHost(version: 1 | 2, cgroupsPerQOS = true) {
+async function aHost(version: 1 | 2, { cgroupsPerQOS = true, reservesMemory = false } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'cgroups-'));
   if (version === 1) {
     for (const controller of ['cpu', 'cpuset', 'memory', 'pids', 'systemd']) mkdirSync(join(root, controller));
@@ -32,7 +32,7 @@ async function aHost(version: 1 | 2, cgroupsPerQOS = true) {
     cpuCFSQuota: true,
     cpuCFSQuotaPeriodUs: 100_000,
     podPidsLimit: 50,
-    memoryReservationPolicy: 'None',
+    memoryReservationPolicy: reservesMemory ? 'TieredReservation' : 'None',
     memoryThrottlingFactor: null,
     featureGates: podSyncGatesWith(),
   };
@@ -115,6 +115,32 @@ test('with v2 controllers are enabled level by level, and the values are convert
   assert.equal(host.read('kubepods/cgroup.subtree_control'), '+pids');
 });
 
+test('with MemoryQoS a resize changes what the kernel protects, and what it does not protect any more', async () => {
+  using host = await aHost(2, { reservesMemory: true });
+  const podOf = (memory?: string) =>
+    aPod({ containers: [aContainer('app', { resources: { requests: { cpu: '500m', ...(memory && { memory }) } } })] });
+  await host.cgroups.ensureExists(podOf('64Mi'));
+  const files = ['memory.low', 'memory.min', 'memory.high'];
+  const read = () => files.map((file) => host.read(`kubepods/burstable/poduid-1/${file}`));
+  writeFileSync(join(host.root, 'kubepods/burstable/poduid-1/memory.min'), '0');
+  writeFileSync(join(host.root, 'kubepods/burstable/poduid-1/memory.high'), 'max');
+  const changed = async (memory?: string) => {
+    const { unified = [] } = (await host.cgroups.resizableValues(podOf(memory))) ?? {};
+    return unified.filter(({ current, desired }) => current !== desired).map(({ file, text }) => [file, text]);
+  };
+  assert.deepEqual(
+    [await changed('64Mi'), await changed('100M'), await changed()],
+    [[], [['memory.low', '100000000']], [['memory.low', '0']]],
+  );
+  await host.cgroups.setResizableValue(podOf('100M'), 'memory');
+  assert.deepEqual(read(), ['100000000', '0', 'max']);
+  // As the kernel keeps it.
+  writeFileSync(join(host.root, 'kubepods/burstable/poduid-1/memory.low'), '99999744');
+  assert.deepEqual(await changed('100M'), []);
+  await host.cgroups.setResizableValue(podOf(), 'memory');
+  assert.deepEqual(read(), ['0', '0', 'max']);
+});
+
 test('with v2 the kernel kills the processes of a pod; none is killed by its number, which may be that of another by then', async () => {
   using host = await aHost(2);
   await host.cgroups.ensureExists(aPod());
@@ -139,7 +165,7 @@ test('with v2 a cgroup that lacks a controller of pods does not count as existin
 });
 
 test('without cgroupsPerQOS no cgroup is created and no parent is named', async () => {
-  using host = await aHost(1, false);
+  using host = await aHost(1, { cgroupsPerQOS: false });
   assert.equal(host.cgroups.cgroupParent(aPod()), '');
   assert.equal(await host.cgroups.exists(aPod()), true);
   await host.cgroups.ensureExists(aPod());

@@ -20,6 +20,7 @@ const recorded = ({ requests }: FakeTaskChannel) =>
       : [],
   );
 const value = (current: number, desired: number) => ({ current, desired });
+const same = { memory: value(1, 1), quota: value(1, 1), shares: value(1, 1), unified: [] };
 const callsOf = (harness: PodSyncHarness, from: number) => harness.runtime.calls.slice(from).filter((call) => !call.startsWith('find'));
 
 /** A pod that runs with 100m of CPU and 64Mi of memory. */
@@ -33,7 +34,7 @@ async function aRunningPod(more: Partial<Container> = {}) {
 test('a running container gets memory, then CPU; the pod’s cgroup grows before, and main learns of each step', async () => {
   const { harness, from } = await aRunningPod();
   using _ = harness;
-  harness.cgroupValues = { memory: value(64, 128), quota: value(10, 20), shares: value(102, 204) };
+  harness.cgroupValues = { ...same, memory: value(64, 128), quota: value(10, 20), shares: value(102, 204) };
   harness.effects.length = 0;
   const { channel, result } = await harness.syncToEnd(podOf(both('200m', '128Mi')));
   assert.deepEqual([result.outcome, result.resizeError, result.changedRuntime], ['synced', undefined, true]);
@@ -62,6 +63,26 @@ test('a running container gets memory, then CPU; the pod’s cgroup grows before
   ]);
 });
 
+test('with MemoryQoS a memory request alone changes what the kernel protects, of the container and of the pod', async () => {
+  using harness = new PodSyncHarness({ memoryReservationPolicy: 'TieredReservation', memoryThrottlingFactor: 0.5 });
+  const ofMemory = (request: string) => ({ requests: { memory: request }, limits: { memory: '128Mi' } });
+  await harness.syncToEnd(podOf(ofMemory('64Mi')));
+  harness.actuated = inForce(ofMemory('64Mi'));
+  harness.cgroupValues = { ...same, unified: [{ file: 'memory.low', text: '128', ...value(64, 128) }] };
+  harness.effects.length = 0;
+  await harness.syncToEnd(podOf(ofMemory('128Mi')));
+  assert.deepEqual(harness.runtime.updates.at(-1)?.unified, {
+    'memory.low': String(128 * 1024 * 1024),
+    'memory.high': 'max',
+    'memory.oom.group': '1',
+  });
+  assert.deepEqual(harness.runtime.sandboxUpdates.at(-1)?.unified['memory.low'], '128');
+  assert.deepEqual(
+    harness.effects.filter((effect) => effect.startsWith('set')),
+    ['set memory of the cgroup'],
+  );
+});
+
 test('the first error ends a resize; what was done before is in force, and the next sync goes on', async () => {
   const { harness, from } = await aRunningPod();
   using _ = harness;
@@ -88,7 +109,7 @@ test('a memory limit below the usage changes nothing', async () => {
 test('what the runtime has accepted is taken back when the kernel refuses', async () => {
   const { harness, from } = await aRunningPod();
   using _ = harness;
-  harness.cgroupValues = { memory: value(64, 128), quota: value(1, 1), shares: value(1, 1) };
+  harness.cgroupValues = { ...same, memory: value(64, 128) };
   harness.memoryUsage = 70;
   harness.failures.set('set memory of the cgroup', new Error('cannot write 60 to memory.limit_in_bytes', { cause: new Error('EBUSY') }));
   const { result } = await harness.syncToEnd(podOf(both('100m', '128Mi')));
@@ -101,7 +122,7 @@ test('what the runtime has accepted is taken back when the kernel refuses', asyn
 test('a runtime that refuses the pod’s resources ends the resize before the cgroup changes', async () => {
   const { harness } = await aRunningPod();
   using _ = harness;
-  harness.cgroupValues = { memory: value(64, 128), quota: value(1, 1), shares: value(1, 1) };
+  harness.cgroupValues = { ...same, memory: value(64, 128) };
   harness.runtime.failNext('updatePodSandboxResources', 'no', grpcCode.UNKNOWN);
   const { result } = await harness.syncToEnd(podOf(both('100m', '128Mi')));
   assert.equal(
@@ -115,7 +136,7 @@ test('a container whose policy asks for it restarts, and its record is durable b
   const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
   const { harness, from } = await aRunningPod({ resizePolicy });
   using _ = harness;
-  harness.cgroupValues = { memory: value(64, 128), quota: value(1, 1), shares: value(1, 1) };
+  harness.cgroupValues = { ...same, memory: value(64, 128) };
   const { channel, result } = await harness.syncToEnd(podOf(both('100m', '128Mi'), { resizePolicy }));
   assert.equal(result.outcome, 'synced');
   assert.deepEqual(callsOf(harness, from), [
@@ -133,7 +154,7 @@ test('the cgroup of a pod is resized before a container starts that has ended', 
   using _ = harness;
   harness.runtime.exit('app', 137);
   harness.clock.advance(60_000);
-  harness.cgroupValues = { memory: value(64, 256), quota: value(1, 1), shares: value(1, 1) };
+  harness.cgroupValues = { ...same, memory: value(64, 256) };
   harness.effects.length = 0;
   const { channel } = await harness.syncToEnd(podOf(both('100m', '256Mi')));
   assert.deepEqual(callsOf(harness, from), ['updatePodSandboxResources', 'createContainer app 1', 'startContainer app']);
@@ -163,7 +184,7 @@ test('a volume in memory gets its size after the memory, and main learns of it',
   using harness = new PodSyncHarness();
   await harness.syncToEnd(podOf(both('100m', '64Mi'), {}, volumes('1Mi')));
   harness.actuated = { ...inForce(both('100m', '64Mi')), emptyDirLimits: new Map([['m', '1Mi']]) };
-  harness.cgroupValues = { memory: value(64, 128), quota: value(10, 10), shares: value(102, 102) };
+  harness.cgroupValues = { ...same, memory: value(64, 128) };
   harness.effects.length = 0;
   const { channel, result } = await harness.syncToEnd(podOf(both('100m', '128Mi'), {}, volumes('2Mi')));
   assert.equal(result.resizeError, undefined);

@@ -84,9 +84,11 @@ function statusDifferences({ status = {} }: Pod, { name, resources = {} }: Conta
 
 async function cgroupDifferences(node: ResizedPods, pod: Pod): Promise<readonly string[]> {
   const values = await node.cgroups.podCgroups(new Life(), someSettings).resizableValues(pod);
-  return Object.entries(values ?? {}).flatMap(([name, { current, desired = current }]) =>
-    current === desired ? [] : [`has the pod's ${name} ${current} for ${desired}`],
-  );
+  if (!values) return [];
+  return (['memory', 'quota', 'shares'] as const).flatMap((part) => {
+    const { current, desired = current } = values[part];
+    return current === desired ? [] : [`has the pod's ${part} ${current} for ${desired}`];
+  });
 }
 
 /** @param others what the other pods request, in thousandths of CPUs and bytes */

@@ -68,19 +68,27 @@ export class PodSyncHarness {
   /** Bytes. */
   memoryUsage: number | undefined = 0;
 
-  readonly settings: PodSyncSettings = {
-    ...someSettings,
-    runtimeEndpoint: '',
-    imageEndpoint: '',
-    rootDir: join(this.folder, 'kubelet'),
-    podLogsDir: join(this.folder, 'pods'),
-    containerLogsDir: join(this.folder, 'containers'),
-    seccompProfileRoot: join(this.folder, 'seccomp'),
-    cgroupVersion: 2,
-    cgroupFsRoot: join(this.folder, 'cgroup'),
-    resolvConf: '',
-    singleProcessOOMKill: false,
-  };
+  readonly settings: PodSyncSettings;
+
+  constructor(settings: Partial<PodSyncSettings> = {}) {
+    this.settings = { ...this.#defaultSettings(), ...settings };
+  }
+
+  #defaultSettings(): PodSyncSettings {
+    return {
+      ...someSettings,
+      runtimeEndpoint: '',
+      imageEndpoint: '',
+      rootDir: join(this.folder, 'kubelet'),
+      podLogsDir: join(this.folder, 'pods'),
+      containerLogsDir: join(this.folder, 'containers'),
+      seccompProfileRoot: join(this.folder, 'seccomp'),
+      cgroupVersion: 2,
+      cgroupFsRoot: join(this.folder, 'cgroup'),
+      resolvConf: '',
+      singleProcessOOMKill: false,
+    };
+  }
 
   [Symbol.dispose](): void {
     rmSync(this.folder, { recursive: true, force: true });

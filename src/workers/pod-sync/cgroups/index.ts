@@ -4,5 +4,5 @@
  */
 export { CgroupTree } from './cgroup-tree.ts';
 export { PodCgroups } from './pod-cgroups.ts';
-export type { PodCgroupValue, PodCgroupValues } from './resizable-values.ts';
+export type { PodCgroupPart, PodCgroupValue, PodCgroupValues } from './resizable-values.ts';
 export { createCgroupManager } from './create-cgroup-manager.ts';

@@ -25,7 +25,14 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { toCgroupFiles } from './cgroup-files.ts';
 import type { CgroupTree } from './cgroup-tree.ts';
-import { partOf, resizableFiles, toResizableValues, type PodCgroupValues } from './resizable-values.ts';
+import {
+  memoryQosDefaults,
+  partOf,
+  resizableFiles,
+  toResizableValues,
+  type PodCgroupPart,
+  type PodCgroupValues,
+} from './resizable-values.ts';
 import { roundedForSystemd } from './systemd/unit-properties.ts';
 
 export type PodCgroupSettings = Pick<
@@ -101,7 +108,7 @@ export class PodCgroups {
 
   #resources(pod: Pod): CgroupResources {
     const { settings } = this.#options;
-    const hasMemoryQos = settings.cgroupVersion === 2 && settings.featureGates.MemoryQoS;
+    const hasMemoryQos = this.#hasMemoryQos;
     return computePodCgroupResources(pod, {
       enforceCPULimits: settings.cpuCFSQuota,
       cpuPeriodUs: settings.cpuCFSQuotaPeriodUs,
@@ -113,6 +120,16 @@ export class PodCgroups {
     });
   }
 
+  get #hasMemoryQos(): boolean {
+    const { cgroupVersion, featureGates } = this.#options.settings;
+    return cgroupVersion === 2 && featureGates.MemoryQoS;
+  }
+
+  #resizedResources(pod: Pod): CgroupResources {
+    const resources = this.#resources(pod);
+    return this.#hasMemoryQos ? { ...resources, unified: { ...memoryQosDefaults, ...resources.unified } } : resources;
+  }
+
   /** Returns the values that a resize changes; null when the node has no pod cgroups. */
   async resizableValues(pod: Pod): Promise<PodCgroupValues | null> {
     if (!this.#perQOS) return null;
@@ -121,12 +138,16 @@ export class PodCgroups {
     const files = await Promise.all(
       resizableFiles[settings.cgroupVersion].map(({ controller, file }) => tree.read(path, controller, file)),
     );
-    return toResizableValues(files, this.#written(this.#resources(pod)), settings.cgroupVersion);
+    const resources = this.#written(this.#resizedResources(pod));
+    const unified = await Promise.all(
+      Object.keys(resources.unified ?? {}).map(async (file) => [file, await tree.read(path, 'memory', file)] as const),
+    );
+    return toResizableValues(files, resources, settings.cgroupVersion, Object.fromEntries(unified));
   }
 
   /** Sets one of these values. Rejects with the error of the file system or of systemd. */
-  async setResizableValue(pod: Pod, part: keyof PodCgroupValues): Promise<void> {
-    const resources = partOf(this.#resources(pod), part);
+  async setResizableValue(pod: Pod, part: PodCgroupPart): Promise<void> {
+    const resources = partOf(this.#resizedResources(pod), part);
     await this.#measure('update', () => this.#options.manager.update(this.#podCgroupName(pod), resources));
   }
 

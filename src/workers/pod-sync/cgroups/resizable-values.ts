@@ -15,7 +15,22 @@ export interface PodCgroupValues {
   readonly quota: PodCgroupValue;
   /** Shares with v1, a weight with v2. */
   readonly shares: PodCgroupValue;
+  /** Files of v2 that are written with the memory: its protection and its throttling with MemoryQoS. */
+  readonly unified: readonly UnifiedValue[];
 }
+
+export interface UnifiedValue extends PodCgroupValue {
+  readonly file: string;
+  /** As it is written. */
+  readonly text: string;
+}
+
+export type PodCgroupPart = 'memory' | 'quota' | 'shares';
+
+/** The kernel's values of files that a pod may have set with MemoryQoS before its resize, and does not set now. */
+export const memoryQosDefaults: Readonly<Record<string, string>> = { 'memory.min': '0', 'memory.low': '0', 'memory.high': 'max' };
+
+const pageBytes = 4096;
 
 /** In the order of the arguments of `toResizableValues`. */
 export const resizableFiles = {
@@ -31,11 +46,15 @@ export const resizableFiles = {
   ],
 } as const;
 
-/** A file that does not exist limits nothing. */
+/**
+ * A file that does not exist limits nothing.
+ * @param unified the files of the same names in `desired`, as the kernel has them
+ */
 export function toResizableValues(
   [memory, quota, shares]: readonly (string | undefined)[],
   desired: CgroupResources,
   version: 1 | 2,
+  unified: Readonly<Record<string, string | undefined>> = {},
 ): PodCgroupValues {
   const { memoryBytes, cpuQuotaUs, cpuShares } = desired;
   return {
@@ -45,7 +64,16 @@ export function toResizableValues(
       current: Number(shares ?? 0),
       desired: cpuShares === undefined || version === 1 ? cpuShares : weightFromShares(cpuShares),
     },
+    unified: Object.entries(desired.unified ?? {}).flatMap(([file, text]) => {
+      const current = unified[file];
+      return current === undefined ? [] : [{ file, text, current: toLimit(current), desired: inPages(toLimit(text)) }];
+    }),
   };
+}
+
+/** As the kernel keeps amounts of memory. */
+function inPages(bytes: number): number {
+  return Number.isFinite(bytes) ? Math.floor(bytes / pageBytes) * pageBytes : bytes;
 }
 
 /** The first number of a file; `max` and −1 are no limit. */
@@ -55,7 +83,7 @@ function toLimit(text = 'max'): number {
   return number < 0 ? Infinity : number;
 }
 
-export function partOf(resources: CgroupResources, part: keyof PodCgroupValues): CgroupResources {
+export function partOf(resources: CgroupResources, part: PodCgroupPart): CgroupResources {
   const { memoryBytes, unified, cpuQuotaUs, cpuPeriodUs, cpuShares } = resources;
   switch (part) {
     case 'memory':

@@ -8,22 +8,14 @@ import type { Pod, ResourceRequirements } from '../../../../shared/kubernetes/ap
 import type { SandboxID } from '../../../../shared/kubernetes/ids.ts';
 import { withPodLimits } from '../../../../shared/kubernetes/resizable-resources.ts';
 import { resizeDuration } from '../../../../shared/metrics/definitions/resize.ts';
-import type { PodCgroupValues } from '../../cgroups/index.ts';
+import type { PodCgroupPart, PodCgroupValues } from '../../cgroups/index.ts';
 import type { ContainerResize, ResizeActions, ResizedResource, VolumeResize } from '../compute-pod-actions/index.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { rpcErrorOf, type SandboxResources } from '../pod-runtime.ts';
 import { containerResources, sandboxResources, type HostInfo } from '../runtime-config/index.ts';
 import { mixedRequirements, withActuated, withPart } from './mixed-resources.ts';
 import { podLevelResources } from './pod-level.ts';
-import {
-  loweredLimits,
-  lowersPodMemory,
-  memoryProblem,
-  planResize,
-  type MemoryUsage,
-  type PodPart,
-  type ResizeStep,
-} from './plan-resize.ts';
+import { loweredLimits, lowersPodMemory, memoryProblem, planResize, type MemoryUsage, type ResizeStep } from './plan-resize.ts';
 
 export interface ResizeRequest {
   readonly task: SyncPodTask;
@@ -49,6 +41,8 @@ class ResizeExecution {
   readonly #podInForce = new Set<ResizedResource>();
   /** What the runtime knows of the pod's cgroup. */
   #sandbox: SandboxResources;
+  /** The files of its memory with MemoryQoS. */
+  #unified: Readonly<Record<string, string>> = {};
   /** The runtime has answered that it does not take the resources of a pod's cgroup. */
   #ignoresSandbox = false;
 
@@ -64,6 +58,7 @@ class ResizeExecution {
     const { actions } = this.#request;
     try {
       const values = await cgroups.resizableValues(this.#pod);
+      this.#unified = Object.fromEntries(values?.unified.map(({ file, text }) => [file, text]) ?? []);
       const problem = memoryProblem(actions, values, await this.#memoryUsage(values));
       if (problem !== null) return problem;
       for (const step of planResize(actions, values)) {
@@ -106,10 +101,12 @@ class ResizeExecution {
   }
 
   /** The runtime may refuse. What it has accepted is taken back when the kernel refuses. */
-  async #changePod(part: PodPart): Promise<void> {
+  async #changePod(part: PodCgroupPart): Promise<void> {
     const { cgroups, logger } = this.#context;
     const before = this.#sandbox;
-    const after = { ...before, resources: withPart(before.resources, this.#sandboxOf(this.#pod).resources, part) };
+    const { resources } = this.#sandboxOf(this.#pod);
+    const desired = { ...resources, unified: { ...resources.unified, ...this.#unified } };
+    const after = { ...before, resources: withPart(before.resources, desired, part) };
     const isTold = await this.#tellRuntime(after).catch((err: unknown) => {
       const resource = part === 'memory' ? 'memory' : 'cpu';
       const message = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected: ${rpcErrorOf(err)}`;
@@ -148,7 +145,10 @@ class ResizeExecution {
     const inForce = new Set(this.#inForce.get(container.name)).add(resource);
     const resources = this.#mixed(container.name, container.resources ?? {}, inForce);
     const input = { pod: this.#pod, container: { ...container, resources }, settings, node, hostInfo };
-    await runtime.updateContainerResources(id, containerResources({ ...input, ...allocation.containers?.get(container.name) }));
+    const update = containerResources({ ...input, ...allocation.containers?.get(container.name) });
+    // One that is not throttled any more keeps no earlier value. Upstream sends none.
+    const unified = settings.cgroupVersion === 2 ? { 'memory.high': 'max', ...update.unified } : update.unified;
+    await runtime.updateContainerResources(id, { ...update, unified });
     this.#inForce.set(container.name, inForce);
     channel.actuated({ containers: new Map([[container.name, resources]]) });
   }

@@ -2,6 +2,7 @@
 import type { ActuatedResources } from '../../../../shared/contracts/pod-sync/allocation.ts';
 import type { LinuxContainerResources } from '../../../../shared/cri/generated/cri-v1.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
+import type { PodCgroupPart } from '../../cgroups/index.ts';
 import type { ResizedResource } from '../compute-pod-actions/index.ts';
 
 /** Resources that can't be resized are those of `after`: a Go kubelet's record of what is in force may not have them. */
@@ -46,11 +47,7 @@ export function withActuated(pod: Pod, { containers, podLevel }: ActuatedResourc
 }
 
 /** Returns the values of the pod's cgroup with one part changed. */
-export function withPart(
-  before: LinuxContainerResources,
-  after: LinuxContainerResources,
-  part: 'memory' | 'quota' | 'shares',
-): LinuxContainerResources {
+export function withPart(before: LinuxContainerResources, after: LinuxContainerResources, part: PodCgroupPart): LinuxContainerResources {
   switch (part) {
     case 'memory':
       return { ...before, memoryLimitInBytes: after.memoryLimitInBytes, unified: { ...before.unified, ...after.unified } };

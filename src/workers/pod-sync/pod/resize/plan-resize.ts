@@ -2,13 +2,11 @@
  * Plans the steps of a resize. At each of them the pod's cgroup allows at least what its containers have: it grows before them, and shrinks after them.
  * Memory comes before CPU. A volume in memory shrinks before the memory does, and grows after it. Pure. Upstream: doPodResizeAction in kuberuntime_manager.go.
  */
-import type { PodCgroupValue, PodCgroupValues } from '../../cgroups/index.ts';
+import type { PodCgroupPart, PodCgroupValue, PodCgroupValues } from '../../cgroups/index.ts';
 import type { ContainerResize, ResizeActions, ResizedResource, VolumeResize } from '../compute-pod-actions/index.ts';
 
-export type PodPart = 'memory' | 'quota' | 'shares';
-
 export type ResizeStep =
-  | { readonly kind: 'pod'; readonly part: PodPart }
+  | { readonly kind: 'pod'; readonly part: PodCgroupPart }
   | { readonly kind: 'volume'; readonly volume: VolumeResize }
   | { readonly kind: 'container'; readonly resource: ResizedResource; readonly resize: ContainerResize }
   /** All of the resource is in force. */
@@ -26,11 +24,11 @@ export function planResize({ containers, startsResized, podLevel, volumes }: Res
   ];
 
   /** @param parts the limit first: it grows before the request, and shrinks after it */
-  function stepsOf(resource: ResizedResource, parts: readonly PodPart[]): ResizeStep[] {
+  function stepsOf(resource: ResizedResource, parts: readonly PodCgroupPart[]): ResizeStep[] {
     const resizes = containers[resource];
     if (resizes.length === 0 && !changesPod) return [];
-    const growing = parts.filter((part) => pod && compare(pod[part]) > 0);
-    const shrinking = parts.filter((part) => pod && compare(pod[part]) < 0).toReversed();
+    const growing = parts.filter((part) => pod && changeOf(pod, part) > 0);
+    const shrinking = parts.filter((part) => pod && changeOf(pod, part) < 0).toReversed();
     return [
       ...growing.map((part): ResizeStep => ({ kind: 'pod', part })),
       ...resizes.map((resize): ResizeStep => ({ kind: 'container', resource, resize })),
@@ -38,6 +36,16 @@ export function planResize({ containers, startsResized, podLevel, volumes }: Res
       { kind: 'done', resource },
     ];
   }
+}
+
+/**
+ * Protection and throttling go with a limit that changes. Where it stays, as when only a request changes, they decide. Upstream leaves them as they are
+ * then.
+ */
+function changeOf(pod: PodCgroupValues, part: PodCgroupPart): number {
+  const change = compare(pod[part]);
+  if (part !== 'memory' || change !== 0) return change;
+  return Math.max(...pod.unified.map(compare), 0) || Math.min(...pod.unified.map(compare), 0);
 }
 
 /** A value that the pod does not set stays: upstream removes no limit either. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { PodCgroupValues } from '../../../../../../src/workers/pod-sync/cgroups/index.ts';
+import type { PodCgroupPart, PodCgroupValues } from '../../../../../../src/workers/pod-sync/cgroups/index.ts';
 import type { ContainerResize, ResizeActions } from '../../../../../../src/workers/pod-sync/pod/compute-pod-actions/index.ts';
 import { memoryProblem, planResize, type ResizeStep } from '../../../../../../src/workers/pod-sync/pod/resize/plan-resize.ts';
 import type { ContainerID } from '../../../../../../src/shared/kubernetes/ids.ts';
@@ -13,9 +13,10 @@ const resizeOf = (name: string, from: object, to: object): ContainerResize => ({
   current: { ...none, ...from },
   desired: { ...none, ...to },
 });
-const pod = (values: Partial<Record<keyof PodCgroupValues, [number, number | undefined]>>): PodCgroupValues => {
-  const valueOf = (key: keyof PodCgroupValues) => ({ current: values[key]?.[0] ?? 1, desired: values[key] ? values[key][1] : 1 });
-  return { memory: valueOf('memory'), quota: valueOf('quota'), shares: valueOf('shares') };
+const pod = (values: Partial<Record<PodCgroupPart, [number, number | undefined]>>, files: [number, number][] = []): PodCgroupValues => {
+  const valueOf = (key: PodCgroupPart) => ({ current: values[key]?.[0] ?? 1, desired: values[key] ? values[key][1] : 1 });
+  const unified = files.map(([current, desired]) => ({ file: 'memory.low', text: String(desired), current, desired }));
+  return { memory: valueOf('memory'), quota: valueOf('quota'), shares: valueOf('shares'), unified };
 };
 const actionsOf = (memory: ContainerResize[], cpu: ContainerResize[], more: Partial<ResizeActions> = {}): ResizeActions => ({
   containers: { memory, cpu },
@@ -53,6 +54,27 @@ const plans: { name: string; actions: ResizeActions; values: PodCgroupValues | n
     actions: actionsOf([a], [a]),
     values: pod({ memory: [Infinity, 5], quota: [Infinity, undefined] }),
     want: ['a memory', 'pod memory', 'memory done', 'a cpu', 'cpu done'],
+  },
+  {
+    name: 'a limit that stays, with more memory protected',
+    actions: actionsOf([a], []),
+    values: pod({}, [[1, 2]]),
+    want: ['pod memory', 'a memory', 'memory done'],
+  },
+  {
+    name: 'a limit that stays, with less memory protected, and throttled above less',
+    actions: actionsOf([a], []),
+    values: pod({}, [
+      [2, 1],
+      [Infinity, 5],
+    ]),
+    want: ['a memory', 'pod memory', 'memory done'],
+  },
+  {
+    name: 'a limit that shrinks, with more memory protected',
+    actions: actionsOf([a], []),
+    values: pod({ memory: [2, 1] }, [[1, 2]]),
+    want: ['a memory', 'pod memory', 'memory done'],
   },
   {
     name: 'a container that starts with other resources',
