@@ -68,7 +68,8 @@ function differencesOf(running: ModelContainer, pod: Pod, actuated: PodAllocatio
   ];
 }
 
-function statusDifferences({ status = {} }: Pod, { name, resources = {} }: Container, id: string): readonly string[] {
+function statusDifferences({ spec, status = {} }: Pod, { name, resources = {} }: Container, id: string): readonly string[] {
+  const inForce = resources.limits ? withPodLimits(resources, spec.resources) : resources;
   const statuses: readonly ContainerStatus[] = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
   const shown = statuses.find((one) => one.name === name && one.containerID?.endsWith(id));
   // Another invariant shows this.
@@ -78,7 +79,7 @@ function statusDifferences({ status = {} }: Pod, { name, resources = {} }: Conta
     ...(isAllocatedShown
       ? []
       : [`${name} shows the allocation ${JSON.stringify(shown.allocatedResources)} for ${JSON.stringify(resources)}`]),
-    ...(isSame(shown.resources, resources) ? [] : [`${name} shows ${JSON.stringify(shown.resources)} for ${JSON.stringify(resources)}`]),
+    ...(isSame(shown.resources, inForce) ? [] : [`${name} shows ${JSON.stringify(shown.resources)} for ${JSON.stringify(inForce)}`]),
   ];
 }
 

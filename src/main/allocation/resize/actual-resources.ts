@@ -7,7 +7,10 @@ import { formatQuantity, milliValue, quantityOf } from '../../../shared/kubernet
 const minMilliCPULimit = 10;
 const minShares = 2;
 
-/** @param memoryRequest the runtime does not know it */
+/**
+ * Returns also the limits of its pod that a container without its own has.
+ * @param memoryRequest the runtime does not know it
+ */
 export function actualResources(
   resources: ResourceRequirements,
   actual: RuntimeContainerResources,
@@ -36,14 +39,14 @@ function actualLimits(requested: Amounts, { cpuQuota, cpuPeriod, memoryLimitByte
     ...(milliCPU > 0 && milliCPU !== requestedMilliCPU && Math.max(milliCPU, requestedMilliCPU) > minMilliCPULimit
       ? { cpu: formatMilliCPU(milliCPU) }
       : {}),
-    ...(memoryLimitBytes > 0 && 'memory' in requested ? { memory: formatQuantity(quantityOf(memoryLimitBytes, 'BinarySI')) } : {}),
+    ...(memoryLimitBytes > 0 ? { memory: formatQuantity(quantityOf(memoryLimitBytes, 'BinarySI')) } : {}),
   };
 }
 
 function actualRequests(requested: Amounts, { cpuShares }: RuntimeContainerResources): Amounts {
   // Shares are coarser than milli-CPUs: equal shares mean an equal request.
   const requestedShares = Math.max(minShares, Math.floor((milliValue(requested.cpu) * 1024) / 1000));
-  if (cpuShares <= minShares || cpuShares === requestedShares || !('cpu' in requested)) return {};
+  if (cpuShares <= 0 || cpuShares === requestedShares || !('cpu' in requested)) return {};
   return { cpu: formatMilliCPU(Math.ceil((cpuShares * 1000) / 1024)) };
 }
 

@@ -16,10 +16,17 @@ export function reconstructAllocation(pod: Pod, runtime: RuntimePodStatus | null
   const { podLevel: wanted, ...allocation } = toAllocation(pod, gates);
   const { containers, podLevel = wanted } = inForce(pod, pod, runtime, undefined);
   return {
-    containers: new Map([...allocation.containers].map(([name, resources]) => [name, containers.get(name) ?? resources])),
+    containers: new Map([...allocation.containers].map(([name, resources]) => [name, ownOf(containers.get(name) ?? resources, resources)])),
     ...(podLevel && { podLevel }),
     ...(allocation.emptyDirLimits && { emptyDirLimits: allocation.emptyDirLimits }),
   };
+}
+
+/** Without the limits of its pod, which no container is allocated. A resize removes no limit of a container. */
+function ownOf(inForce: ResourceRequirements, { limits: wanted = {} }: ResourceRequirements): ResourceRequirements {
+  const { limits = {}, ...others } = inForce;
+  const own = Object.entries(limits).filter(([name]) => Object.hasOwn(wanted, name));
+  return own.length === 0 ? others : { ...others, limits: Object.fromEntries(own) };
 }
 
 /**

@@ -5,12 +5,9 @@
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { computePodCgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 import { isPodLevelResource, podLimits, podRequests, type ResourceAmounts } from '../../../shared/kubernetes/pod-resources.ts';
-import { formatQuantity, milliValue, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
+import { formatQuantity, parseQuantity } from '../../../shared/kubernetes/quantity.ts';
 
 type PodResources = Pick<PodStatus, 'resources' | 'allocatedResources'>;
-
-/** Upstream's cm.MinShares: the cgroup of a smaller request has this minimum. */
-const minShares = 2;
 
 /** Caches the sums per version of a pod, because statuses are regenerated often. */
 const cache = new WeakMap<Pod, { readonly podLevelResources: boolean; readonly inForce: Pod | null; readonly status: PodResources }>();
@@ -59,7 +56,7 @@ function cgroupAmounts(pod: Pod, { requests, limits }: Amounts, podLevelResource
   return {
     requests: {
       ...podLevelAmounts(podLevel.requests),
-      ...(requests['cpu'] && milliValue(requests['cpu']) > minShares && { cpu: requests['cpu'] }),
+      ...(requests['cpu'] && { cpu: requests['cpu'] }),
       ...(requests['memory'] && { memory: requests['memory'] }),
     },
     limits: {

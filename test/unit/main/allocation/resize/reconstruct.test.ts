@@ -95,3 +95,12 @@ test('the allocation of a running pod is what is in force: a resize that its spe
     cpu('500m'),
   );
 });
+
+test('a container is not allocated the limits of its pod, which it has', () => {
+  const own = { requests: { cpu: '500m' }, limits: { cpu: '500m' } };
+  const spec = { containers: [aContainer({ resources: own })], resources: { limits: { cpu: '1', memory: '1Gi' } } };
+  const runtime = runtimeOf('running', { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 30 });
+  assert.deepEqual(appOf(aPod({ spec }), runtime), own);
+  const { containers } = reconstructActuated(aPod({ spec }), aPod({ spec }), runtime, true);
+  assert.deepEqual(containers.get('app'), { ...own, limits: { ...own.limits, memory: '1Gi' } });
+});

@@ -25,6 +25,8 @@ test('status: a container shows the resources that the runtime reports', () => {
   };
   assert.deepEqual(shown(given(50_000, 102)), container.resources);
   assert.deepEqual(shown(given(75_000, 205)), { requests: { cpu: '201m', memory: '64Mi' }, limits: { cpu: '750m', memory: '64Mi' } });
+  // A request that is still the kernel's minimum.
+  assert.deepEqual(shown(given(50_000, 2))?.requests, { cpu: '2m', memory: '64Mi' });
 });
 
 test('status: a container shows its image as the runtime reports it, with the repository digest', () => {

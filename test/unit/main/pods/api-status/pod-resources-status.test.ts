@@ -45,9 +45,9 @@ const rows: { name: string; spec: Partial<PodSpec>; isRunning?: boolean; podLeve
     want: { resources: { requests: both.requests }, allocatedResources: both.requests },
   },
   {
-    name: 'a request below the cgroup’s minimum is not shown',
-    spec: specOf({ requests: { cpu: '2m' } }),
-    want: { resources: {}, allocatedResources: { cpu: '2m' } },
+    name: 'a request below the cgroup’s minimum is shown as it was allocated',
+    spec: specOf({ requests: { cpu: '1m', memory: '16Mi' } }),
+    want: { resources: { requests: { cpu: '1m', memory: '16Mi' } }, allocatedResources: { cpu: '1m', memory: '16Mi' } },
   },
   {
     name: 'overhead is included',
