@@ -57,6 +57,12 @@ describe('in-place resize', () => {
     waitUntil(`${name} has the events ${reasons.join()}`, async () => (await eventsOf(name)).join() === reasons.toSorted().join());
   const untilResized = (name: string, isResized: (app: ContainerStatus) => boolean) =>
     node.until(name, 'is resized', (pod) => hasNoResize(pod) && isResized(appOf(pod)!) && appOf(pod)!.state?.running !== undefined);
+  const memoryFileOf = ({ metadata, status }: Pod) => {
+    const isV1 = existsSync('/sys/fs/cgroup/memory');
+    const level = status?.qosClass === 'Guaranteed' ? '' : (status?.qosClass?.toLowerCase() ?? '');
+    const cgroup = join('/sys/fs/cgroup', isV1 ? 'memory' : '', node.node.cgroupRoot, 'kubepods', level, `pod${metadata.uid}`);
+    return join(cgroup, isV1 ? 'memory.limit_in_bytes' : 'memory.max');
+  };
   const valuesIn = async (name: string) =>
     (await node.exec(name, values))
       .trim()
@@ -185,10 +191,7 @@ describe('in-place resize', () => {
     await resize('oom', guaranteed('100m', '256Mi'));
     const resized = await untilResized('oom', ({ resources }) => resources?.limits?.['memory'] === '256Mi');
     assert.equal((await valuesIn('oom'))[2], String(256 * mebibyte));
-    const isV1 = existsSync('/sys/fs/cgroup/memory');
-    const cgroup = join('/sys/fs/cgroup', isV1 ? 'memory' : '', node.node.cgroupRoot, 'kubepods', `pod${resized.metadata.uid}`);
-    const limit = readFileSync(join(cgroup, isV1 ? 'memory.limit_in_bytes' : 'memory.max'), 'utf8').trim();
-    assert.equal(limit, String(256 * mebibyte));
+    assert.equal(readFileSync(memoryFileOf(resized), 'utf8').trim(), String(256 * mebibyte));
   });
 
   test('only a memory request changes; and values below the kernel’s minimum are reported as they were asked for', async () => {
@@ -252,6 +255,15 @@ describe('in-place resize', () => {
     );
     assert.equal(appOf(resized)?.restartCount, 0);
     assert.equal((await valuesIn('pod-level'))[1], '20000');
+    // Somebody else lowers it: the next sync notices.
+    const file = memoryFileOf(resized);
+    for (const mebibytes of [96, 128]) {
+      writeFileSync(file, String(mebibytes * mebibyte));
+      await node.kubectl('label', 'pod', 'pod-level', `memory=${mebibytes}`, '--overwrite');
+      const limits = { cpu: '200m', memory: `${mebibytes}Mi` };
+      const isShown = ({ status }: Pod) => isDeepStrictEqual(status?.resources, { ...podLevelResized, limits });
+      await node.until('pod-level', `shows the ${mebibytes} MiB of its cgroup`, isShown);
+    }
     const completed = await node.untilEvent('pod-level', 'ResizeCompleted', /^Pod resize completed: /);
     const { resources } = JSON.parse(completed.message.slice('Pod resize completed: '.length)) as { resources: unknown };
     assert.deepEqual(resources, podLevelResized);

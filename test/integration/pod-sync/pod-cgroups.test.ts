@@ -141,6 +141,27 @@ test('with MemoryQoS a resize changes what the kernel protects, and what it does
   assert.deepEqual(read(), ['0', '0', 'max']);
 });
 
+test('where a pod’s cgroup is not as it was allocated is reported, with both versions', async () => {
+  const amounts = { cpu: '500m', memory: '64Mi' };
+  const pod = aPod({ containers: [aContainer('app', { resources: { requests: amounts, limits: amounts } })] });
+  for (const { version, values } of [
+    {
+      version: 1,
+      values: { 'memory/%/memory.limit_in_bytes': '9223372036854771712', 'cpu/%/cpu.cfs_quota_us': '-1', 'cpu/%/cpu.shares': '256' },
+    },
+    { version: 2, values: { '%/memory.max': 'max', '%/cpu.max': 'max 100000', '%/cpu.weight': '10' } },
+  ] as const) {
+    using host = await aHost(version);
+    // It has no cgroup.
+    assert.equal(await host.cgroups.difference(pod), null);
+    await host.cgroups.ensureExists(pod);
+    assert.equal(await host.cgroups.difference(pod), null);
+    for (const [file, text] of Object.entries(values)) writeFileSync(join(host.root, file.replace('%', 'kubepods/poduid-1')), text);
+    const cpuShares = version === 1 ? 256 : 237;
+    assert.deepEqual(await host.cgroups.difference(pod), { memoryLimit: null, cpuLimit: null, cpuShares });
+  }
+});
+
 test('with v2 the kernel kills the processes of a pod; none is killed by its number, which may be that of another by then', async () => {
   using host = await aHost(2);
   await host.cgroups.ensureExists(aPod());

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { EnsureImageResult } from '../../../src/shared/contracts/images.ts';
 import type { NodeInfo } from '../../../src/shared/contracts/node-info.ts';
 import type { ContainerBackoff, PodSyncResult } from '../../../src/shared/contracts/pod-sync/result.ts';
-import type { ActuatedResources, UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedResources, PodCgroupDifference, UserNamespaceChoice } from '../../../src/shared/contracts/pod-sync/allocation.ts';
 import { memoryLimitsOf } from '../../../src/shared/kubernetes/memory-volumes.ts';
 import type { PodCgroupValues } from '../../../src/workers/pod-sync/cgroups/index.ts';
 import type { PodSyncTask, RuntimeHandlerChoice } from '../../../src/shared/contracts/pod-sync/task.ts';
@@ -65,6 +65,7 @@ export class PodSyncHarness {
   readEnvFiles: PodSyncDependencies['volumes']['readEnvFiles'] = () => Promise.resolve(new Map());
   /** Of the pod's cgroup. */
   cgroupValues: PodCgroupValues | null = null;
+  cgroupDifference: PodCgroupDifference | null = null;
   /** Bytes. */
   memoryUsage: number | undefined = 0;
 
@@ -202,6 +203,7 @@ export class PodSyncHarness {
           this.hasCgroup = true;
         },
         resizableValues: async () => this.cgroupValues,
+        difference: async () => this.cgroupDifference,
         setResizableValue: (_pod, part) => effect(`set ${part} of the cgroup`),
         podMemoryUsage: async () => this.memoryUsage,
         containerMemoryUsage: async () => this.memoryUsage,

@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Listeners } from '../../../shared/concurrency/listeners.ts';
+import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -53,6 +54,8 @@ interface Entry {
   status: PodStatus;
   /** Why containers wait, from the last sync that reported it. */
   waiting: PodSyncReport['waiting'];
+  /** Where the pod's cgroup is not as it was allocated, from the last sync that read it. */
+  podCgroup?: PodCgroupDifference | null;
   couldHaveRunningContainers: boolean;
   isFinished: boolean;
   /** `status` includes what an earlier kubelet reported: the start time and the transition times. */
@@ -184,6 +187,14 @@ export class ApiStatusCache {
     return true;
   }
 
+  /** Sets what the last sync has read of the pod's cgroup, for the next `regenerate`. Returns false when nothing changed. */
+  setPodCgroup(uid: PodUID, podCgroup: PodCgroupDifference | null): boolean {
+    const entry = this.#entries.get(uid);
+    if (!entry || isDeepStrictEqual(entry.podCgroup ?? null, podCgroup)) return false;
+    entry.podCgroup = podCgroup;
+    return true;
+  }
+
   /** Sets one container's waiting reason during a sync. */
   addWaitingReason(uid: PodUID, container: string, waitingReason: WaitingReason): boolean {
     return this.setWaitingReasons(uid, { ...this.#entries.get(uid)?.waiting, [container]: waitingReason });
@@ -262,6 +273,7 @@ export class ApiStatusCache {
       node: node(),
       ...(resize && { resize }),
       ...(actuatedPod && { actuated: actuatedPod(pod) }),
+      ...(entry?.podCgroup && { podCgroup: entry.podCgroup }),
       ...features,
       lifecycle: {
         terminating: lifecycle.state !== 'syncing',

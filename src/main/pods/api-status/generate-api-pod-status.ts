@@ -4,6 +4,7 @@
  *
  * Unlike upstream, a pod for which the runtime does not respond (a hung container) shows that in its `reason` and `message`.
  */
+import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
@@ -47,6 +48,8 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly resize?: PodResizeConditions;
   /** The pod with the resources that are in force. Absent: the allocated ones. */
   readonly actuated?: Pod;
+  /** Where the pod's cgroup is not as it was allocated. */
+  readonly podCgroup?: PodCgroupDifference;
   /** Null when the runtime has neither a sandbox nor a container of the pod. */
   readonly status: RuntimePodStatus | null;
   /** The last result of this function; undefined for a pod that is new to this kubelet. */
@@ -119,7 +122,13 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
     qosClass: previousStatus?.qosClass ?? qosClass(pod),
-    ...(given.podResources && podResourcesStatus(pod, (phase === 'Running' && (given.actuated ?? pod)) || null, given.podLevelResources)),
+    ...(given.podResources &&
+      podResourcesStatus({
+        pod,
+        inForce: (phase === 'Running' && (given.actuated ?? pod)) || null,
+        podLevelResources: given.podLevelResources,
+        ...(given.podCgroup && { podCgroup: given.podCgroup }),
+      })),
   });
 }
 

@@ -110,12 +110,13 @@ export class PodSyncer {
     this.#deps.probes?.hooks.onSyncEnded(uid);
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     const isWaitingChanged = statuses.setWaitingReasons(uid, result.waiting);
+    const isCgroupChanged = result.podCgroup !== undefined && statuses.setPodCgroup(uid, result.podCgroup);
     this.#completion.complete('sync', result);
     if (result.changedRuntime) await this.#inspectAfterSync(result.created);
     if (result.resizeError !== undefined) this.#deps.observers.resizeFailed(pod, result.resizeError);
     else if (result.changedRuntime) this.#deps.observers.observed(pod, this.#deps.cache.get(uid));
     // A sync without an effect changes no status; other changes in the runtime arrive from the pleg thread.
-    if (isWaitingChanged || result.changedRuntime) this.#worker.refreshStatus();
+    if (isWaitingChanged || isCgroupChanged || result.changedRuntime) this.#worker.refreshStatus();
     if (result.outcome === 'failed') {
       this.#hasFailed = true;
       statuses.expedite(uid);

@@ -26,6 +26,16 @@ export interface ContainerAllocation {
   readonly cpusetMems?: string;
 }
 
+/** The values of a pod's cgroup that are not those of what was allocated, since a resize is not finished, or somebody else has changed them. */
+export interface PodCgroupDifference {
+  /** Bytes; null: no limit. */
+  readonly memoryLimit?: number | null;
+  /** Thousandths of a CPU; null: no limit. */
+  readonly cpuLimit?: number | null;
+  /** With v2 those that its weight stands for. */
+  readonly cpuShares?: number;
+}
+
 /** The resources that are in force in a pod. */
 export interface ActuatedResources {
   /** By container. The limits of a container without limits are those of its pod. */

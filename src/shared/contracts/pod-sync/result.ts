@@ -1,4 +1,5 @@
 /** The result of a task of the sync pool. */
+import type { PodCgroupDifference } from './allocation.ts';
 import type { PodSandboxStatus } from '../../cri/generated/cri-v1.ts';
 import { toFailure, type Failure } from '../../errors/kubelet-error.ts';
 import type { ContainerID, SandboxID } from '../../kubernetes/ids.ts';
@@ -26,6 +27,8 @@ export interface PodSyncReport {
   readonly changedRuntime: boolean;
   /** Why a resize is not complete. Main syncs the pod again, after a back-off of its own. */
   readonly resizeError?: string;
+  /** Null: the pod's cgroup is as it was allocated. Absent: the task has not read it. */
+  readonly podCgroup?: PodCgroupDifference | null;
   /** All objects that the task created. Absent when the task cannot be sure of them: the inspection then lists the pod. */
   readonly created?: CreatedObjects;
 }

@@ -3,6 +3,7 @@
  * pod_container_manager_linux.go, qos_container_manager_linux.go). Keeps no state that the kernel does not have, so that a lost task or a
  * restart needs no recovery.
  */
+import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { CgroupChange, SyncCgroupsResult, SyncCgroupsTask } from '../../../shared/contracts/pod-sync/cgroups.ts';
 import type { PodSyncSettings } from '../../../shared/contracts/pod-sync/worker-data.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
@@ -29,6 +30,7 @@ import {
   memoryQosDefaults,
   partOf,
   resizableFiles,
+  toDifference,
   toResizableValues,
   type PodCgroupPart,
   type PodCgroupValues,
@@ -143,6 +145,13 @@ export class PodCgroups {
       Object.keys(resources.unified ?? {}).map(async (file) => [file, await tree.read(path, 'memory', file)] as const),
     );
     return toResizableValues(files, resources, settings.cgroupVersion, Object.fromEntries(unified));
+  }
+
+  /** Returns null when these values are those of the pod, or there is no such cgroup. */
+  async difference(pod: Pod): Promise<PodCgroupDifference | null> {
+    const { cgroupVersion, cpuCFSQuotaPeriodUs } = this.#options.settings;
+    const values = await this.resizableValues(pod);
+    return values && toDifference(values, cpuCFSQuotaPeriodUs, cgroupVersion);
   }
 
   /** Sets one of these values. Rejects with the error of the file system or of systemd. */

@@ -1,5 +1,6 @@
 /** The values of a pod's cgroup that a resize changes, in the units of the kernel's files. Pure. */
-import { weightFromShares, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
+import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
+import { sharesFromWeight, weightFromShares, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 
 export interface PodCgroupValue {
   /** Infinity: no limit. */
@@ -69,6 +70,23 @@ export function toResizableValues(
       return current === undefined ? [] : [{ file, text, current: toLimit(current), desired: inPages(toLimit(text)) }];
     }),
   };
+}
+
+/** With v1 the kernel has the greatest number of whole pages for no limit. */
+const unlimitedBytes = 2 ** 62;
+
+/** Returns null when all values are those of the pod, or there is no cgroup. */
+export function toDifference({ memory, quota, shares }: PodCgroupValues, periodUs: number, version: 1 | 2): PodCgroupDifference | null {
+  // Every cgroup has shares.
+  if (shares.current === 0) return null;
+  const isSame = ({ current, desired = Infinity }: PodCgroupValue) => current === desired || Math.min(current, desired) >= unlimitedBytes;
+  const limit = (amount: number) => (amount >= unlimitedBytes ? null : amount);
+  const difference = {
+    ...(!isSame(memory) && { memoryLimit: limit(memory.current) }),
+    ...(!isSame(quota) && { cpuLimit: limit(Math.floor((quota.current * 1000) / periodUs)) }),
+    ...(shares.current !== shares.desired && { cpuShares: version === 1 ? shares.current : sharesFromWeight(shares.current) }),
+  };
+  return Object.keys(difference).length === 0 ? null : difference;
 }
 
 /** As the kernel keeps amounts of memory. */

@@ -32,6 +32,7 @@ export interface PodSyncDependencies {
     | 'syncCgroups'
     | 'listPods'
     | 'resizableValues'
+    | 'difference'
     | 'setResizableValue'
     | 'podMemoryUsage'
     | 'containerMemoryUsage'

@@ -16,6 +16,7 @@ import { executePodActions, isResizeOnly } from './actions/index.ts';
 import { inPhase } from './in-phase.ts';
 import { mountVolumes } from './mount-volumes.ts';
 import { ensureCgroup } from './start/index.ts';
+import { podCgroupDifference } from './resize/index.ts';
 import { SyncReport } from './sync-report.ts';
 
 export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<PodSyncResult> {
@@ -47,6 +48,7 @@ export async function syncPod(context: TaskContext, task: SyncPodTask): Promise<
       await Promise.allSettled([volumes]);
     }
     await volumes;
+    report.podCgroup = await podCgroupDifference(context, task);
     return report.result();
   } catch (err) {
     return report.result(context.channel.signal.aborted ? context.channel.signal.reason : err);

@@ -1,4 +1,5 @@
 /** Collects what a task does while it runs, and makes the task's result of it. */
+import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import {
   failedResult,
   type ContainerBackoff,
@@ -32,6 +33,8 @@ export class SyncReport {
   changedRuntime = false;
   /** Why a resize is not complete. */
   resizeError: string | undefined;
+  /** Undefined: not read. */
+  podCgroup: PodCgroupDifference | null | undefined;
   #sandbox: CreatedSandbox | undefined;
   /** Null: the task does not know everything that it created. */
   #containers: CreatedContainer[] | null = [];
@@ -105,6 +108,7 @@ export class SyncReport {
       changedRuntime: this.changedRuntime,
       ...(this.#retryAtMs < Infinity && { retryAtMs: this.#retryAtMs }),
       ...(this.resizeError !== undefined && { resizeError: this.resizeError }),
+      ...(this.podCgroup !== undefined && { podCgroup: this.podCgroup }),
     };
     if (err instanceof Stopped) return { outcome: 'stopped', ...report };
     if (err !== undefined) return failedResult(err, { ...(reason !== undefined && { reason }), ...report });

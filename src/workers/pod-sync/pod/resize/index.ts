@@ -3,4 +3,5 @@
  * the steps of a sync. Upstream: pkg/kubelet/kuberuntime.
  */
 export { executeResize } from './execute-resize.ts';
+export { podCgroupDifference } from './pod-cgroup-difference.ts';
 export { recordNewCgroup, recordStart } from './record-actuated.ts';
