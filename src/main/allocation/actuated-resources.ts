@@ -3,15 +3,25 @@
  * takes over resizes each running container without a record, and restarts one whose resize policy says so. Pure. Upstream:
  * setActuatedContainerResources and UpdateActuatedPodLevelResources in pkg/kubelet/kuberuntime.
  */
-import type { ResourceRequirements } from '../../shared/kubernetes/api.ts';
+import type { ActuatedPod, resourceTruth } from '../../shared/contracts/pod-sync/allocation.ts';
+import type { Pod, ResourceRequirements } from '../../shared/kubernetes/api.ts';
 import { withPodLimits } from '../../shared/kubernetes/resizable-resources.ts';
-import type { PodAllocation } from './pod-allocation.ts';
+import type { PodAllocation, RecordedResources } from './pod-allocation.ts';
+
+export interface ActuatedRecord extends RecordedResources {
+  readonly [resourceTruth]?: 'actuated';
+}
+
+/** Returns a pod whose resources are in force, as those of a pod without a record of others are. */
+export function asActuated(pod: Pod): ActuatedPod {
+  return pod as ActuatedPod;
+}
 
 /**
  * Returns what is in force: what was recorded, since a resize may not have been finished, otherwise what was allocated.
  * A container that does not run yet has a record too, which nobody reads before it runs.
  */
-export function computeActuated(allocation: PodAllocation, recorded: PodAllocation | undefined): PodAllocation {
+export function computeActuated(allocation: PodAllocation, recorded: ActuatedRecord | undefined): ActuatedRecord {
   const containers = [...allocation.containers].map(([name, resources]): [string, ResourceRequirements] => [
     name,
     recorded?.containers.get(name) ?? withPodLimits(resources, allocation.podLevel),

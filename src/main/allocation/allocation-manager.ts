@@ -10,6 +10,7 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
+import type { ActuatedPod, ActuatedResources } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
@@ -17,12 +18,20 @@ import type { replaceAllSynced, syncFolder } from '../../shared/linux/write-dura
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
-import { computeActuated } from './actuated-resources.ts';
+import { asActuated, computeActuated, type ActuatedRecord } from './actuated-resources.ts';
 import { readBoundedFile } from '../../shared/files/read-bounded-file.ts';
 import { reconstructAllocation } from './resize/reconstruct.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
 import { decodeAllocations, encodeAllocations } from './checkpoint.ts';
-import { greaterOf, isSameAllocation, toAllocation, withAllocation, type AllocationGates, type PodAllocation } from './pod-allocation.ts';
+import {
+  greaterOf,
+  isSameAllocation,
+  toAllocation,
+  withAllocation,
+  type AllocationGates,
+  type PodAllocation,
+  type RecordedResources,
+} from './pod-allocation.ts';
 
 const fileName = 'allocated_pods_state';
 const actuatedFileName = 'actuated_pods_state';
@@ -54,18 +63,18 @@ export class AllocationManager {
   /** Those of them that go into the next write, all or none. */
   readonly #unwritten = new Set<PodUID>();
   /** What is in force, of pods for which that may not be what was allocated. */
-  readonly #actuated: Map<PodUID, PodAllocation>;
+  readonly #actuated: Map<PodUID, ActuatedRecord>;
   /** Admitted pods without a record of the resources that are in force. */
   readonly #unrecorded: Set<PodUID>;
   /** One allocated pod per version of a pod, because other parts cache values by the pod object. */
   readonly #allocated = new WeakMap<Pod, { readonly allocation: PodAllocation; readonly pod: AllocatedPod }>();
 
-  private constructor(options: AllocationManagerOptions, admitted: Map<PodUID, PodAllocation>, actuated: Map<PodUID, PodAllocation>) {
+  private constructor(options: AllocationManagerOptions, admitted: Map<PodUID, PodAllocation>, actuated: Map<PodUID, ActuatedRecord>) {
     const { rootDir, gates, ...rest } = options;
     this.#gates = gates;
     this.#admitted = admitted;
     // Only what differs from the allocation is kept.
-    const differs = ([uid, record]: [PodUID, PodAllocation]) => {
+    const differs = ([uid, record]: [PodUID, ActuatedRecord]) => {
       const allocation = admitted.get(uid);
       return allocation !== undefined && !isSameAllocation(record, computeActuated(allocation, undefined));
     };
@@ -85,7 +94,7 @@ export class AllocationManager {
   /** Reads the checkpoints. An unreadable file is logged and set aside: the pods are admitted again, with what is in force. Upstream fails to start. */
   static async open(options: AllocationManagerOptions): Promise<AllocationManager> {
     const { read: readText = readBoundedFile } = options;
-    const read = async (name: string, consequence: string): Promise<Map<PodUID, PodAllocation>> => {
+    const read = async (name: string, consequence: string): Promise<Map<PodUID, RecordedResources>> => {
       const path = join(options.rootDir, name);
       try {
         return decodeAllocations((await readText(path, maxBytes)).toString());
@@ -179,7 +188,7 @@ export class AllocationManager {
   }
 
   /** Returns the resources that are in force; undefined when they are the allocated ones. */
-  actuated(uid: PodUID): PodAllocation | undefined {
+  actuated(uid: PodUID): ActuatedRecord | undefined {
     return this.#actuated.get(uid);
   }
 
@@ -189,13 +198,13 @@ export class AllocationManager {
   }
 
   /** Returns the pod with the resources that are in force; the same object when they are the allocated ones. */
-  actuatedPod(pod: AllocatedPod): Pod {
+  actuatedPod(pod: AllocatedPod): ActuatedPod {
     const actuated = this.#actuated.get(podUID(pod));
-    return actuated ? withAllocation(pod, actuated, this.#gates) : pod;
+    return asActuated(actuated ? withAllocation(pod, actuated, this.#gates) : pod);
   }
 
   /** Records resources that are in force now, of the containers and the pod that `changes` has. */
-  setActuated(uid: PodUID, changes: Pick<PodAllocation, 'containers' | 'podLevel' | 'emptyDirLimits'>): void {
+  setActuated(uid: PodUID, changes: ActuatedResources): void {
     const allocation = this.#admitted.get(uid);
     if (!allocation) return;
     const before = computeActuated(allocation, this.#actuated.get(uid));
@@ -239,7 +248,7 @@ export class AllocationManager {
     );
   }
 
-  #allActuated(): Map<PodUID, PodAllocation> {
+  #allActuated(): Map<PodUID, ActuatedRecord> {
     return new Map([...this.#allocations()].map(([uid, allocation]) => [uid, computeActuated(allocation, this.#actuated.get(uid))]));
   }
 }

@@ -7,7 +7,7 @@ import { fnv32a } from '../../shared/kubernetes/container-hash.ts';
 import { toGoJSON } from '../../shared/kubernetes/go-text.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import { parseQuantity } from '../../shared/kubernetes/quantity.ts';
-import type { PodAllocation } from './pod-allocation.ts';
+import type { RecordedResources } from './pod-allocation.ts';
 
 /** One pod's allocation, with the field names of the Go struct. */
 interface Entry {
@@ -17,7 +17,7 @@ interface Entry {
   readonly EmptyDirVolumeLimits?: Readonly<Record<string, string>> | null;
 }
 
-export function encodeAllocations(allocations: ReadonlyMap<PodUID, PodAllocation>): string {
+export function encodeAllocations(allocations: ReadonlyMap<PodUID, RecordedResources>): string {
   const entries = [...allocations].map(([uid, { containers, podLevel = null, emptyDirLimits, others }]): [string, Entry] => [
     uid,
     {
@@ -32,7 +32,7 @@ export function encodeAllocations(allocations: ReadonlyMap<PodUID, PodAllocation
 }
 
 /** Throws when the content is malformed or its checksum is wrong. */
-export function decodeAllocations(content: string): Map<PodUID, PodAllocation> {
+export function decodeAllocations(content: string): Map<PodUID, RecordedResources> {
   const { data, checksum } = objectOf(JSON.parse(content), 'checkpoint');
   if (typeof data !== 'string') throw new Error('it has no data');
   if (checksum !== checksumOf(data)) throw new Error('checkpoint is corrupted');
@@ -50,7 +50,7 @@ function allocationIn({
   PodLevelResources,
   EmptyDirVolumeLimits,
   ...others
-}: Readonly<Record<string, unknown>>): PodAllocation {
+}: Readonly<Record<string, unknown>>): RecordedResources {
   const containers = Object.entries(objectOf(ContainerResources ?? {}, 'ContainerResources'));
   // Go's amounts are pointers, which may be null.
   const limits = Object.entries(objectOf(EmptyDirVolumeLimits ?? {}, 'EmptyDirVolumeLimits')).flatMap(([name, amount]) => {

@@ -2,6 +2,7 @@
  * What pods hold of the node: the allocation manager, which records admitted pods with their resources, resizes in place, and the providers of what one
  * pod holds alone, such as the IDs of its user namespace. Upstream: pkg/kubelet/allocation, pkg/kubelet/userns.
  */
+export { asActuated } from './actuated-resources.ts';
 export { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 export { AllocationManager, type AllocationManagerOptions } from './allocation-manager.ts';
 export { openAllocationProviders } from './allocation-providers.ts';

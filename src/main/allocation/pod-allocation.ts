@@ -2,12 +2,18 @@
  * A pod's allocated resources: those of its spec at admission, or at its last resize. They stay in force when the spec changes, until a resize to
  * the new ones is accepted: admission counts them, the status shows them, and containers get them. Upstream: pkg/kubelet/allocation.
  */
+import type { resourceTruth } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { Container, Pod, ResourceRequirements, Volume } from '../../shared/kubernetes/api.ts';
 import { memoryLimitOf, memoryLimitsOf } from '../../shared/kubernetes/memory-volumes.ts';
 import { compareQuantities } from '../../shared/kubernetes/quantity.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 
-export interface PodAllocation {
+export interface PodAllocation extends RecordedResources {
+  readonly [resourceTruth]?: 'allocated';
+}
+
+/** An entry of either checkpoint. */
+export interface RecordedResources {
   /** By container name; only containers that can be resized. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly podLevel?: ResourceRequirements;
@@ -42,7 +48,7 @@ export function toAllocation({ spec }: Pod, gates: AllocationGates): PodAllocati
  * Returns the pod with its allocated resources; the same object when they equal its spec's. Of containers with the same name, which only an invalid pod
  * has, none can be resized: they keep the resources of the spec.
  */
-export function withAllocation(pod: Pod, allocation: PodAllocation, gates: AllocationGates): Pod {
+export function withAllocation(pod: Pod, allocation: RecordedResources, gates: AllocationGates): Pod {
   const { containers, initContainers, resources, volumes, ...spec } = pod.spec;
   const repeated = repeatedNames(pod);
   const isPodLevelSame = !gates.podLevel || isSameRequirements(resources, allocation.podLevel);
@@ -99,7 +105,7 @@ export function isSameRequirements(a: ResourceRequirements = {}, b: ResourceRequ
   return isSameList(a.requests, b.requests) && isSameList(a.limits, b.limits) && claims(a.claims) === claims(b.claims);
 }
 
-export function isSameAllocation(a: PodAllocation, b: PodAllocation): boolean {
+export function isSameAllocation<Truth extends RecordedResources>(a: Truth, b: Truth): boolean {
   const names = new Set([...a.containers.keys(), ...b.containers.keys()]);
   return (
     isSameRequirements(a.podLevel, b.podLevel) &&

@@ -6,13 +6,13 @@ import { compareQuantities } from '../../../shared/kubernetes/quantity.ts';
 import { isSameResizable, resizableResources, withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { AllocatedPod } from '../allocated-pod.ts';
-import type { PodAllocation } from '../pod-allocation.ts';
+import type { ActuatedRecord } from '../actuated-resources.ts';
 
 /** @param podLevel gate InPlacePodLevelResourcesVerticalScaling */
 export function isResizeInProgress(
   { spec }: AllocatedPod,
   status: RuntimePodStatus | null,
-  actuated: PodAllocation | undefined,
+  actuated: ActuatedRecord | undefined,
   podLevel: boolean,
 ): boolean {
   if (!actuated) return false;

@@ -3,9 +3,11 @@
  * running containers. Without it a resize that was not finished would count as finished, and one that is not allocated as allocated; upstream takes a
  * missing record for no resources at all, and restarts containers whose policy asks for it. Pure.
  */
+import type { resourceTruth } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
+import type { ActuatedRecord } from '../actuated-resources.ts';
 import { toAllocation, type AllocationGates, type PodAllocation } from '../pod-allocation.ts';
 import { actualResources } from './actual-resources.ts';
 
@@ -39,7 +41,7 @@ export function reconstructActuated(
   allocated: Pod,
   runtime: RuntimePodStatus | null,
   podLevel: boolean,
-): Pick<PodAllocation, 'containers' | 'podLevel'> {
+): Pick<ActuatedRecord, 'containers' | 'podLevel' | typeof resourceTruth> {
   const { resources } = allocated.spec;
   const reported = pod.status?.resources;
   return inForce(pod, allocated, runtime, podLevel ? resources && reported && only(reported, resources) : undefined);
@@ -51,7 +53,7 @@ function inForce(
   { spec }: Pod,
   runtime: RuntimePodStatus | null,
   podLimits: ResourceRequirements | undefined,
-): Pick<PodAllocation, 'containers' | 'podLevel'> {
+): Pick<ActuatedRecord, 'containers' | 'podLevel' | typeof resourceTruth> {
   const reported = reportedContainers(pod);
   const containers = [...(spec.initContainers ?? []), ...spec.containers].flatMap((container): [string, ResourceRequirements][] => {
     const status = reported.find(({ name }) => name === container.name);

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Listeners } from '../../../shared/concurrency/listeners.ts';
-import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedPod, PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -73,7 +73,7 @@ export interface ApiStatusCacheDependencies {
   readonly probes?: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated' | 'forget'>;
   readonly resizeConditions?: { get(uid: PodUID): PodResizeConditions | undefined };
   /** Returns the pod with the resources that are in force. Absent: those of its spec. */
-  readonly actuatedPod?: (pod: AllocatedPod) => Pod;
+  readonly actuatedPod?: (pod: AllocatedPod) => ActuatedPod;
   readonly features: StatusFeatures;
   readonly clock: Clock;
   readonly logger: Logger;

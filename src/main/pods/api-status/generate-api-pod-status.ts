@@ -4,7 +4,7 @@
  *
  * Unlike upstream, a pod for which the runtime does not respond (a hung container) shows that in its `reason` and `message`.
  */
-import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedPod, PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
@@ -19,7 +19,7 @@ import { computePhase } from './phase.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podResourcesStatus } from './pod-resources-status.ts';
-import type { PodResizeConditions } from '../../allocation/index.ts';
+import { asActuated, type PodResizeConditions } from '../../allocation/index.ts';
 import { isRestartingAll } from './restart-all.ts';
 import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
@@ -47,7 +47,7 @@ export interface ApiStatusInput extends StatusFeatures {
   /** The conditions of a resize that has not ended. */
   readonly resize?: PodResizeConditions;
   /** The pod with the resources that are in force. Absent: the allocated ones. */
-  readonly actuated?: Pod;
+  readonly actuated?: ActuatedPod;
   /** Where the pod's cgroup is not as it was allocated. */
   readonly podCgroup?: PodCgroupDifference;
   /** Null when the runtime has neither a sandbox nor a container of the pod. */
@@ -125,7 +125,7 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     ...(given.podResources &&
       podResourcesStatus({
         pod,
-        inForce: (phase === 'Running' && (given.actuated ?? pod)) || null,
+        inForce: phase === 'Running' ? (given.actuated ?? asActuated(pod)) : null,
         podLevelResources: given.podLevelResources,
         ...(given.podCgroup && { podCgroup: given.podCgroup }),
       })),

@@ -2,7 +2,7 @@
  * Computes a pod's own `resources` and `allocatedResources`. A running pod shows the values of its cgroup, any other pod the sum of its
  * containers. Upstream: convertToAPIPodLevelResourcesStatus in pkg/kubelet/kubelet_pods.go.
  */
-import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedPod, PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 import { computePodCgroupResources, sharesFromWeight, weightFromShares } from '../../../shared/cgroups/cgroup-values.ts';
 import { isPodLevelResource, podLimits, podRequests, type ResourceAmounts } from '../../../shared/kubernetes/pod-resources.ts';
@@ -18,7 +18,7 @@ export interface PodResourcesInput {
   /** Has its allocated resources. */
   readonly pod: Pod;
   /** The pod with the resources that are in force; null when it does not run. */
-  readonly inForce: Pod | null;
+  readonly inForce: ActuatedPod | null;
   /** Where the cgroup is not as it was allocated. */
   readonly podCgroup?: PodCgroupDifference;
   /** Gate PodLevelResources. */

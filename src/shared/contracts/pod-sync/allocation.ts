@@ -1,5 +1,5 @@
 /** What was allocated to a pod, and what of it is in force. Main decides the allocation; tasks of the sync pool bring it into force. */
-import type { ResourceRequirements } from '../../kubernetes/api.ts';
+import type { Pod, ResourceRequirements } from '../../kubernetes/api.ts';
 import type { MappedIDs } from '../runtime-status.ts';
 
 /** What the pod holds alone: it goes into the configurations of its sandbox and containers. */
@@ -36,8 +36,15 @@ export interface PodCgroupDifference {
   readonly cpuShares?: number;
 }
 
+/** Which of the three truths about a pod's resources something is: no value of one passes for another. What a pod asks for is a `Pod`. */
+export declare const resourceTruth: unique symbol;
+
+/** A pod with the resources that are in force. */
+export type ActuatedPod = Pod & { readonly [resourceTruth]: 'actuated' };
+
 /** The resources that are in force in a pod. */
 export interface ActuatedResources {
+  readonly [resourceTruth]?: 'actuated';
   /** By container. The limits of a container without limits are those of its pod. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly podLevel?: ResourceRequirements;

@@ -1,5 +1,5 @@
 /** The resources in the middle of a resize: of some resources the allocated ones are in force, of the others those before. Pure. */
-import type { ActuatedResources } from '../../../../shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedPod, ActuatedResources } from '../../../../shared/contracts/pod-sync/allocation.ts';
 import type { LinuxContainerResources } from '../../../../shared/cri/generated/cri-v1.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
 import type { PodCgroupPart } from '../../cgroups/index.ts';
@@ -29,13 +29,13 @@ function mixedList(
 }
 
 /** The pod with the resources that were in force before the resize. */
-export function withActuated(pod: Pod, { containers, podLevel }: ActuatedResources): Pod {
+export function withActuated(pod: Pod, { containers, podLevel }: ActuatedResources): ActuatedPod {
   const before = (container: Container): Container => {
     const resources = containers.get(container.name);
     return resources ? { ...container, resources } : container;
   };
   const { initContainers, resources, ...spec } = pod.spec;
-  return {
+  const actuated: Pod = {
     ...pod,
     spec: {
       ...spec,
@@ -44,6 +44,7 @@ export function withActuated(pod: Pod, { containers, podLevel }: ActuatedResourc
       ...((podLevel ?? resources) && { resources: podLevel ?? resources }),
     },
   };
+  return actuated as ActuatedPod;
 }
 
 /** Returns the values of the pod's cgroup with one part changed. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asAllocated, ResizeConditions, ResizeManager, type AllocatedPod } from '../../../../../src/main/allocation/index.ts';
 import type { ResizeSettings } from '../../../../../src/main/allocation/resize/feasibility.ts';
+import { computeActuated, type ActuatedRecord } from '../../../../../src/main/allocation/actuated-resources.ts';
 import { toAllocation, withAllocation, type PodAllocation } from '../../../../../src/main/allocation/pod-allocation.ts';
 import type { RecordedEvent } from '../../../../../src/shared/contracts/event.ts';
 import type { Pod, PodCondition } from '../../../../../src/shared/kubernetes/api.ts';
@@ -32,7 +33,7 @@ function aNode(capacity: number, settings: Partial<ResizeSettings> = {}) {
   const clock = new FakeClock();
   const wanted = new Map<PodUID, Pod>();
   const allocations = new Map<PodUID, PodAllocation>();
-  const actuated = new Map<PodUID, PodAllocation>();
+  const actuated = new Map<PodUID, ActuatedRecord>();
   const events: RecordedEvent[] = [];
   const state = {
     synced: [] as string[],
@@ -63,7 +64,7 @@ function aNode(capacity: number, settings: Partial<ResizeSettings> = {}) {
       resize: async (pod) => {
         if (state.writeError) throw state.writeError;
         const uid = podUID(pod);
-        actuated.set(uid, allocations.get(uid)!);
+        actuated.set(uid, computeActuated(allocations.get(uid)!, undefined));
         allocations.set(uid, toAllocation(pod, gates));
         return Promise.resolve();
       },
@@ -253,7 +254,7 @@ test('a resize with an error is not complete while its container waits to restar
 test('a resize of a kubelet that ended before it could report it is in progress, and completes', () => {
   const node = aNode(1000);
   node.admit(podOf('a', '300m', 2));
-  node.actuated.set('a' as PodUID, toAllocation(podOf('a', '100m'), gates));
+  node.actuated.set('a' as PodUID, computeActuated(toAllocation(podOf('a', '100m'), gates), undefined));
   node.manager.onAdded(podOf('a', '300m', 2));
   node.manager.observe(node.allocatedPod('a'), running);
   assert.equal(node.inProgress('a')?.observedGeneration, 2);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { asActuated } from '../../../../../src/main/allocation/index.ts';
 import { podResourcesStatus } from '../../../../../src/main/pods/api-status/pod-resources-status.ts';
 import type { PodCgroupDifference } from '../../../../../src/shared/contracts/pod-sync/allocation.ts';
 import type { PodSpec, PodStatus, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
@@ -107,7 +108,7 @@ table('pod-level resources', (row) => {
   for (const { name, spec, isRunning = true, podLevel = true, read, want } of rows) {
     row(name, () => {
       const pod = aPod({ spec });
-      const inForce = isRunning ? pod : null;
+      const inForce = isRunning ? asActuated(pod) : null;
       assert.deepEqual(podResourcesStatus({ pod, inForce, podLevelResources: podLevel, ...(read && { podCgroup: read }) }), want);
     });
   }
