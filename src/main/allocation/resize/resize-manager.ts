@@ -118,9 +118,13 @@ export class ResizeManager {
     for (const { pod, allocated } of inOrder(candidates, podLevelResources)) this.#try(pod, allocated, trigger);
   }
 
-  /** Called before each sync. The conditions are those of the next status. */
-  observe(pod: AllocatedPod, status: RuntimePodStatus | null): void {
+  /**
+   * Called before and after each sync. The conditions are those of the next status.
+   * @param synced the pod of that sync, which may have begun before the last allocation
+   */
+  observe(synced: AllocatedPod, status: RuntimePodStatus | null): void {
     const { allocationManager, conditions, settings } = this.#deps;
+    const pod = allocationManager.updatePodFromAllocation(synced);
     const uid = podUID(pod);
     const failure = this.#errors.get(uid);
     // The sync that begins now tries again. Until it has ended, the error holds, also while no container runs.

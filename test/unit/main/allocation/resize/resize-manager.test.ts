@@ -262,6 +262,17 @@ test('a resize of a kubelet that ended before it could report it is in progress,
   assert.deepEqual([node.reasons(), node.inProgress('a')], [['a ResizeCompleted'], undefined]);
 });
 
+test('a sync that began before a resize was allocated does not complete it', async () => {
+  const node = aNode(1000);
+  node.admit(podOf('a', '100m'));
+  const synced = node.allocatedPod('a');
+  await node.update(podOf('a', '300m', 2));
+  node.manager.observe(synced, running);
+  assert.deepEqual(node.reasons(), ['a ResizeStarted']);
+  node.actuate('a');
+  assert.deepEqual(node.reasons(), ['a ResizeStarted', 'a ResizeCompleted']);
+});
+
 test('an infeasible resize is decided once, until something else is asked for', async () => {
   const node = aNode(1000, { exclusiveCPUs: true });
   node.admit(guaranteed('a', '100m', 1));
