@@ -130,7 +130,8 @@ table('the memory of containers is protected and throttled as upstream does with
       const settings = { memoryReservationPolicy, memoryThrottlingFactor: factor };
       const resources = pod.spec.containers[0]!.resources;
       const podHasLimit = hasPodLevelResources(pod.spec) && !isZeroQuantity(pod.spec.resources?.limits?.['memory']);
-      const input = { qos: qosClass(pod), resources, settings, podHasLimit, allocatableBytes: allocatableMemoryBytes };
+      const hasPodLimit = podHasLimit && isZeroQuantity(resources?.limits?.['memory']);
+      const input = { qos: qosClass(pod), resources, settings, hasPodLimit, allocatableBytes: allocatableMemoryBytes };
       assert.deepEqual(computeMemoryQos(input), unified);
     });
   }

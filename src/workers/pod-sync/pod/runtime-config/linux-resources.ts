@@ -55,9 +55,15 @@ function memoryQos({ pod, container, settings, node }: ContainerResourcesInput, 
   if (settings.cgroupVersion === 1) return {};
   // A container that was made with the gate may still be throttled.
   if (!settings.featureGates.MemoryQoS) return { 'memory.high': 'max' };
-  const podHasLimit = podLevel && !isZeroQuantity(pod.spec.resources?.limits?.['memory']);
+  const hasPodLimit = podLevel && !isZeroQuantity(pod.spec.resources?.limits?.['memory']) && isZeroQuantity(ownMemoryLimit(pod, container));
   const allocatableBytes = Math.max(0, node.capacity.memoryBytes - settings.reservedMemoryBytes);
-  return computeMemoryQos({ qos: qosClass(pod), resources: container.resources, settings, podHasLimit, allocatableBytes });
+  return computeMemoryQos({ qos: qosClass(pod), resources: container.resources, settings, hasPodLimit, allocatableBytes });
+}
+
+/** In a resize the container has its pod's limit as if it were its own. */
+function ownMemoryLimit({ spec: { containers, initContainers = [] } }: Pod, container: Container | EphemeralContainer): string | undefined {
+  const { resources } = [...containers, ...initContainers].find(({ name }) => name === container.name) ?? container;
+  return resources?.limits?.['memory'];
 }
 
 /** A container without a limit has the pod's. */

@@ -9,20 +9,20 @@ export interface MemoryQosInput {
   readonly qos: QosClass;
   readonly resources: ResourceRequirements | undefined;
   readonly settings: Pick<PodSyncSettings, 'memoryReservationPolicy' | 'memoryThrottlingFactor'>;
-  /** The pod has a memory limit of its own: its cgroup throttles a container without one. */
-  readonly podHasLimit: boolean;
+  /** The container has no limit of its own, and the pod has one: the pod's cgroup throttles it. */
+  readonly hasPodLimit: boolean;
   /** The node's memory without what is reserved for the system and for Kubernetes. */
   readonly allocatableBytes: number;
 }
 
 /** Returns files of cgroup v2. A container is throttled above memory.high, between its request and its limit. */
-export function computeMemoryQos({ qos, resources, settings, podHasLimit, allocatableBytes }: MemoryQosInput): Record<string, string> {
+export function computeMemoryQos({ qos, resources, settings, hasPodLimit, allocatableBytes }: MemoryQosInput): Record<string, string> {
   const requestBytes = value(resources?.requests?.['memory']);
   const limitBytes = value(resources?.limits?.['memory']);
   const isReserved = requestBytes !== 0 && settings.memoryReservationPolicy === 'TieredReservation';
   const unified = isReserved ? memoryReservation(qos, requestBytes) : { 'memory.min': '0', 'memory.low': '0' };
   const isGuaranteed = requestBytes === limitBytes && requestBytes !== 0;
-  if (isGuaranteed || (limitBytes === 0 && podHasLimit)) return unified;
+  if (isGuaranteed || hasPodLimit) return unified;
   const upperBytes = limitBytes === 0 ? allocatableBytes : limitBytes;
   return { ...unified, ...memoryHigh(requestBytes, upperBytes, settings.memoryThrottlingFactor) };
 }

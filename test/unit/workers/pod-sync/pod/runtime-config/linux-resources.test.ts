@@ -144,6 +144,12 @@ const memoryQos: readonly [name: string, own: ResourceRequirements, fields: Fiel
     { settings: throttled, spec: { resources: { limits: { memory: '2G' } } } },
     { 'memory.min': '0', 'memory.low': '0' },
   ],
+  [
+    'it still is when a resize gives it the pod’s limit',
+    { requests: { memory: '1G' } },
+    { settings: throttled, spec: { resources: { limits: { memory: '2G' } } }, input: { container: aContainer({ resources: burstable }) } },
+    { 'memory.min': '0', 'memory.low': '0' },
+  ],
 ];
 table('memory QoS', (row) => {
   for (const [name, own, fields, want] of memoryQos) {
