@@ -10,6 +10,10 @@ export interface GinkgoSuite {
   readonly program: string;
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Where the suite and ginkgo write reports, as they see it. Default: `reports` of the run. */
+  readonly reports?: string;
+  /** Runs ginkgo elsewhere, and brings the reports here. */
+  readonly execute?: (words: readonly string[], stop: AbortSignal) => Promise<void>;
 }
 
 export interface GinkgoRun {
@@ -45,22 +49,29 @@ export async function runGinkgo(run: GinkgoRun): Promise<{ readonly names: reado
   mkdirSync(reports, { recursive: true });
   const files = run.focusFiles.map((each) => `--focus-file=${each}`);
   const patterns = [...run.focus.map((each) => `--focus=${each}`), ...run.skip.map((each) => `--skip=${each}`), ...files];
-  const reporting = [`--output-dir=${reports}`, '--json-report=report.json', '--junit-report=junit.xml', '--no-color', '--silence-skips'];
+  const reporting = [
+    `--output-dir=${suite.reports ?? reports}`,
+    '--json-report=report.json',
+    '--junit-report=junit.xml',
+    '--no-color',
+    '--silence-skips',
+  ];
   const selection = [`--procs=${run.processes}`, '--timeout=3h', `--label-filter=${run.labelFilter}`, ...patterns];
-  const child = spawn(run.ginkgo, [...selection, ...reporting, suite.program, '--', ...suite.flags], {
-    stdio: 'inherit',
-    detached: true,
-    env: { ...process.env, ...suite.env },
-  });
+  const words = [...selection, ...reporting, suite.program, '--', ...suite.flags];
+  await (suite.execute?.([run.ginkgo, ...words], run.stop) ?? executeHere(run, words));
+  return readReport(readFileSync(join(reports, 'report.json'), 'utf8'));
+}
+
+async function executeHere({ ginkgo, suite, stop }: GinkgoRun, words: readonly string[]): Promise<void> {
+  const child = spawn(ginkgo, words, { stdio: 'inherit', detached: true, env: { ...process.env, ...suite.env } });
   const interrupt = () => {
     // ginkgo leaves it to the terminal to interrupt its test processes: they are in one process group.
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
   };
-  run.stop.addEventListener('abort', interrupt, { once: true });
-  if (run.stop.aborted) interrupt();
+  stop.addEventListener('abort', interrupt, { once: true });
+  if (stop.aborted) interrupt();
   await once(child, 'exit');
-  run.stop.removeEventListener('abort', interrupt);
-  return readReport(readFileSync(join(reports, 'report.json'), 'utf8'));
+  stop.removeEventListener('abort', interrupt);
 }
 
 /** Setups and tear-downs of the suite count only when they failed. */

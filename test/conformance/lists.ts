@@ -2,8 +2,11 @@
 
 export interface TestList {
   readonly name: string;
-  /** `cluster`: test/e2e against a cluster with one node. `node`: test/e2e_node, which starts its own API server and kubelet. */
-  readonly suite: 'cluster' | 'node';
+  /**
+   * `cluster`: test/e2e against a cluster with one node. `node`: test/e2e_node, which starts its own API server and kubelet. `guest`: the same in a guest with systemd
+   * and cgroup v2.
+   */
+  readonly suite: 'cluster' | 'node' | 'guest';
   readonly contents: string;
   /** ginkgo's label filter. */
   readonly labelFilter: string;
@@ -15,6 +18,8 @@ export interface TestList {
   readonly processes: number;
   /** Alpha gates of the API server, the scheduler and the kubelet. Each knows all of them. */
   readonly featureGates?: readonly string[];
+  /** In a guest: the suite puts a proxy between kubelet and runtime, which delays calls. */
+  readonly criProxy?: boolean;
 }
 
 const storageDrivers = String.raw`\[Driver: (emptydir|hostPath|hostPathSymlink|local)\]`;
@@ -135,7 +140,7 @@ export const testLists: readonly TestList[] = [
     contents: 'critical pods, limits of nodes and pods, probes under stress, cgroups',
     focus: [
       String.raw`\[sig-node\] (CriticalPod|Probe Stress|PodPidsLimit|OOMKiller|Node Container Manager|Container Manager Misc)`,
-      String.raw`\[sig-node\] (Cgroup reconciliation|SeccompDefault|MemoryQoS|DefaultPodSysctls)`,
+      String.raw`\[sig-node\] (Cgroup reconciliation|SeccompDefault|DefaultPodSysctls)`,
     ],
     skip: [],
     labelFilter: 'Serial && !Flaky',
@@ -157,6 +162,26 @@ export const testLists: readonly TestList[] = [
     focus: [String.raw`\[sig-node\] (LocalStorage\w*Eviction|PriorityLocalStorageEviction|SystemNodeCriticalPod)`],
     skip: ['FSQuotaMonitoring'],
     labelFilter: 'Serial && !Flaky',
+    processes: 1,
+  },
+  {
+    name: 'guest-resizes',
+    suite: 'guest',
+    contents: 'in-place resizes of volumes in memory with cgroup v2, also with slow calls of the runtime',
+    focus: ['Pod InPlace Resize Memory-Backed Volume'],
+    skip: [],
+    labelFilter: '',
+    processes: 1,
+    featureGates: resizes.featureGates,
+    criProxy: true,
+  },
+  {
+    name: 'guest-memory',
+    suite: 'guest',
+    contents: 'protection and throttling of memory with cgroup v2',
+    focus: [String.raw`\[sig-node\] MemoryQoS`],
+    skip: [],
+    labelFilter: '',
     processes: 1,
   },
 ];

@@ -10,6 +10,7 @@
  *     --label-filter FILTER   ginkgo's label filter, instead of the list's
  *     --procs N               tests at the same time
  *     --reports FOLDER        for each list report.json, junit.xml, kubelet.log (default .cache/conformance-reports)
+ *     --kubelet PATH          in a guest: another kubelet, such as the Go kubelet to compare with
  *     --commit                writes the counts of complete lists that were good into test/conformance/counts.yaml
  *
  * Exits with 1 unless exactly the tests failed that test/conformance/expected.yaml lists, and as many ran as counts.yaml has.
@@ -19,6 +20,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { installGuest } from '../../lab/guest/install.ts';
 import { ensureBuilt } from '../../lab/kubelet/build.ts';
 import { removeCgroupWithin } from '../../lab/host/cgroups.ts';
 import { ensureContainerd } from '../../lab/containerd/installations/installations.ts';
@@ -41,6 +43,7 @@ const { values, positionals } = parseArgs({
     'label-filter': { type: 'string' },
     procs: { type: 'string' },
     reports: { type: 'string', default: join(project, '.cache/conformance-reports') },
+    kubelet: { type: 'string' },
     commit: { type: 'boolean', default: false },
   },
 });
@@ -98,6 +101,7 @@ async function runAll(): Promise<boolean> {
   // The network namespace has no way to the mirrors.
   ensureContainerd(containerdVersion, 'inherit');
   ensureBuilt();
+  if (lists.some(({ suite }) => suite === 'guest')) installGuest();
   const good: string[] = [];
   for (const list of lists) if (!stop.aborted && (await runInNamespaces(list))) good.push(list.name);
   console.log(countsTable(testLists, reports));
@@ -108,10 +112,10 @@ async function runAll(): Promise<boolean> {
 function runInside(folder: string): Promise<boolean> {
   const [list] = chosenLists();
   if (list === undefined) throw new Error('no list was chosen');
-  const { focus = list.focus, skip, 'label-filter': labelFilter = list.labelFilter, procs = list.processes } = values;
-  const complete = values.focus === undefined && values['label-filter'] === undefined && skip.length === 0;
+  const { focus = list.focus, skip, 'label-filter': labelFilter = list.labelFilter, procs = list.processes, kubelet } = values;
+  const complete = values.focus === undefined && values['label-filter'] === undefined && skip.length === 0 && kubelet === undefined;
   const changed = { ...list, focus, labelFilter, skip: [...list.skip, ...skip], processes: Number(procs) };
-  return runList({ list: changed, complete, folder, reports: join(reports, list.name), stop, progress });
+  return runList({ list: changed, complete, folder, reports: join(reports, list.name), kubelet, stop, progress });
 }
 
 try {

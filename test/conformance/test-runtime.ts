@@ -28,7 +28,7 @@ export class TestRuntime {
 
   /** @param parent of the folders of containerd and of the registry */
   static async start(parent: string, binaries: ConformanceBinaries): Promise<TestRuntime> {
-    const registry = await ImageRegistry.start(join(parent, 'registry'), buildImages(parent, binaries));
+    const registry = await ImageRegistry.start(join(parent, 'registry'), buildTestImages(parent, binaries));
     const folder = join(parent, 'containerd');
     const mirror = join(registriesFolder(folder), 'registry.k8s.io');
     mkdirSync(mirror, { recursive: true });
@@ -44,8 +44,8 @@ export class TestRuntime {
   }
 }
 
-/** Returns the archive of each reference. */
-function buildImages(parent: string, binaries: ConformanceBinaries): Map<string, string> {
+/** Returns the archive of each reference. @param parent of a work folder */
+export function buildTestImages(parent: string, binaries: ConformanceBinaries): Map<string, string> {
   // Images of an earlier version of the list are not used again. A module that moves changes no image.
   const list = readFileSync(join(import.meta.dirname, 'images.ts'), 'utf8').replaceAll(/^import .*$/gm, '');
   const version = createHash('sha256').update(list).digest('hex');

@@ -32,7 +32,7 @@ export class NodeSuite {
     copyFileSync(binaries['e2e_node.test'], join(work, 'e2e_node.test'));
     symlinkSync(kubeletPath, join(work, 'kubelet'));
     const configuration = join(work, 'base-configuration.yaml');
-    writeConfiguration(configuration, baseConfiguration);
+    writeConfiguration(configuration, { ...configurationType, ...baseConfiguration, cgroupDriver: 'cgroupfs' });
     return {
       program: join(work, 'e2e_node.test'),
       flags: [
@@ -53,10 +53,8 @@ export class NodeSuite {
   }
 }
 
-/** As in test/e2e_node/jenkins/default-kubelet-config.yaml, with what this host needs. The suite adds its own settings. */
-const baseConfiguration = {
-  ...configurationType,
-  cgroupDriver: 'cgroupfs',
+/** As in test/e2e_node/jenkins/default-kubelet-config.yaml without the driver of cgroups, with what test hosts need. The suite adds its own settings. */
+export const baseConfiguration = {
   cgroupRoot: '/',
   podCIDR: '10.100.0.0/24',
   volumeStatsAggPeriod: '10s',
