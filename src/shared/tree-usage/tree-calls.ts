@@ -1,8 +1,8 @@
 /**
  * The system calls of a walk, through koffi: relative to a directory's handle, with names as bytes, without an object for each file. A file costs 2.5 µs, a
- * tenth of Node's lstat. They block: only the helper process may call them.
+ * tenth of Node's lstat. They block: on a filesystem that may hang, only the helper process may call them.
  */
-import { closeSync, constants } from 'node:fs';
+import { constants } from 'node:fs';
 import { bindAtFirstUse } from '../linux/c-library.ts';
 import { toError } from '../linux/native.ts';
 
@@ -10,6 +10,7 @@ interface Functions {
   readonly openat: (directory: number, name: Uint8Array, flags: number) => number;
   readonly getdents64: (directory: number, buffer: Uint8Array, bytes: number) => number;
   readonly statx: (directory: number, name: Uint8Array, flags: number, mask: number, result: Uint8Array) => number;
+  readonly close: (directory: number) => number;
   readonly lseek: (directory: number, offset: bigint, whence: number) => number | bigint;
 }
 
@@ -17,6 +18,7 @@ const libc = bindAtFirstUse<Functions>(({ func }) => ({
   openat: func('int openat(int directory, const uint8_t *name, int flags)'),
   getdents64: func('long getdents64(int directory, void *buffer, size_t bytes)'),
   statx: func('int statx(int directory, const uint8_t *name, int flags, unsigned int mask, void *result)'),
+  close: func('int close(int directory)'),
   lseek: func('int64_t lseek(int directory, int64_t offset, int whence)'),
 }));
 
@@ -63,7 +65,8 @@ export const openRoot = (path: string) => openAt(currentDirectory, Buffer.from(`
 export const openChild = (directory: number, name: Uint8Array) => openAt(directory, name);
 /** The directory that contains this one now: it may have been moved. */
 export const openParent = (directory: number) => openAt(directory, parentName);
-export const closeDirectoryFd = (directory: number) => closeSync(directory);
+/** Node warns when a worker closes descriptors that it did not open, so this does not use Node. */
+export const closeDirectoryFd = (directory: number): void => void libc().close(directory);
 
 /** Fills `facts`, and returns false, when there is no such file any more. */
 function statAt(directory: number, name: Uint8Array, flags: number, facts: FileFacts): boolean {

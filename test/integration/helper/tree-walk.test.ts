@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { defaultLimits, TreeWalk } from '../../../src/shared/tree-usage/tree-walk.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tree-walk-'));
@@ -44,6 +45,24 @@ function makeDeep(path: string, levels: number): void {
 }
 
 suite('the measurement of a tree', () => {
+  test('is silent in a worker, which did not open the directories with Node', async () => {
+    const module = new URL('../../../src/shared/tree-usage/tree-walk.ts', import.meta.url).href;
+    mkdirSync(join(aTree('walked-by-a-worker'), 'a/b'), { recursive: true });
+    const script = `import { workerData, parentPort } from 'node:worker_threads';
+      import { TreeWalk } from ${JSON.stringify(module)};
+      const warnings = [];
+      process.on('warning', ({ message }) => warnings.push(message));
+      const walk = new TreeWalk(workerData);
+      walk.run(() => false);
+      walk.close();
+      setImmediate(() => parentPort.postMessage({ inodes: walk.inodes, warnings }));`;
+    const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`), {
+      workerData: join(folder, 'walked-by-a-worker'),
+    });
+    const [answer] = await once(worker, 'message');
+    assert.deepEqual(answer, { inodes: 3, warnings: [] });
+  });
+
   test('counts blocks and inodes as du does: hard links once, sparse files by their blocks, no targets of symlinks', () => {
     const tree = aTree('mixed');
     mkdirSync(join(tree, 'a/b/c'), { recursive: true });
