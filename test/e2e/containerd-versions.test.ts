@@ -169,6 +169,29 @@ describe('containerd 2.3', () => {
     assert.match(pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? '', /no-such-folder/);
   });
 
+  test('the runtime takes the resources of a resized pod’s sandbox', async () => {
+    const resources = (cpu: string) => ({ requests: { cpu, memory: '32Mi' }, limits: { cpu, memory: '32Mi' } });
+    const resized = (cpu: string) => aManifest('resized', { containers: [aBusybox({ resources: resources(cpu) })] }, { uid: 'resized' });
+    node.apply(resized('100m'));
+    const before = await node.untilRunning('resized');
+    for (const cpu of ['200m', '50m']) {
+      node.apply(resized(cpu));
+      const after = await node.until(
+        'resized',
+        `has ${cpu}`,
+        ({ status }) => status?.containerStatuses?.[0]?.resources?.limits?.['cpu'] === cpu,
+      );
+      assert.deepEqual(
+        after.status?.containerStatuses?.map(({ containerID, restartCount }) => [containerID, restartCount]),
+        before.status?.containerStatuses?.map(({ containerID }) => [containerID, 0]),
+      );
+    }
+    // Before each change of the pod’s cgroup: of its quota and its shares.
+    const page = await (await node.get('/metrics')).text();
+    assert.match(page, /^kubelet_runtime_operations_total\{operation_type="update_podsandbox_resources"\} 4$/m);
+    assert.doesNotMatch(page, /^kubelet_runtime_operations_errors_total\{operation_type="update_podsandbox_resources"\}/m);
+  });
+
   test('a container gets the stop signal of its lifecycle', async () => {
     const sh = `trap "echo usr1 > /dev/termination-log; exit 3" USR1; trap "exit 4" TERM; while :; do sleep 1000 & wait $!; done`;
     const containers = [aBusybox({ sh, lifecycle: { stopSignal: 'SIGUSR1' } }), aBusybox({ name: 'default' })];

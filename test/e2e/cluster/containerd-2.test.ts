@@ -1,4 +1,7 @@
-/** What only a runtime with newer features offers, on containerd 2.1: volumes of pods with a user namespace, image volumes, groups, recursive mounts. */
+/**
+ * What only a runtime with newer features offers, on containerd 2.1: volumes of pods with a user namespace, image volumes, groups, recursive mounts; and
+ * resizes there.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync } from 'node:fs';
@@ -9,6 +12,8 @@ import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { buildImageArchive, busyboxArchive, groupsImage, imageCache } from '../../../lab/containerd/local-images.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { burstableSteps, growsAndShrinks, guaranteedSteps, waitsForLessUsage } from '../../support/cluster/resize-scenarios.ts';
+import { guaranteed, Resizes } from '../../support/cluster/resizes.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
@@ -30,6 +35,7 @@ describe('containerd 2.1', () => {
   });
 
   const folderOf = ({ metadata }: Pod) => join(cluster.node.rootDir, 'pods', metadata.uid);
+  const resizes = () => new Resizes(cluster);
   const ownerOf = (path: string) => {
     const { uid, gid } = lstatSync(path);
     return `${uid} ${gid}`;
@@ -257,6 +263,27 @@ describe('containerd 2.1', () => {
     } finally {
       execFileSync('umount', [join(hostPath, 'below')]);
     }
+  });
+
+  test('a Guaranteed pod is resized in place', () => growsAndShrinks(cluster, 'guaranteed', guaranteedSteps));
+  test('a Burstable pod is resized in place', () => growsAndShrinks(cluster, 'burstable', burstableSteps));
+  test('a memory limit below the usage waits for less usage', () => waitsForLessUsage(cluster, 'full'));
+
+  test('pods are resized though the runtime takes no resources of their sandboxes, which it is asked for once', async () => {
+    const { items } = await cluster.node.cri.runtime.call('listPodSandbox', {}, { deadlineMs: 10_000 });
+    await assert.rejects(
+      cluster.node.cri.runtime.call('updatePodSandboxResources', { podSandboxId: items[0]!.id }, { deadlineMs: 10_000 }),
+      /code = Unimplemented/,
+    );
+    const updates = 'operation_type="update_podsandbox_resources"';
+    const { [updates]: count } = await resizes().metric('kubelet_runtime_operations_total');
+    const { [updates]: errors } = await resizes().metric('kubelet_runtime_operations_errors_total');
+    assert.deepEqual([count, errors], [1, 1]);
+  });
+
+  test('the API server refuses a resize that changes the QoS class', async () => {
+    await cluster.create('best-effort');
+    await assert.rejects(resizes().of('best-effort', guaranteed('10m', '16Mi')), /Pod QOS Class may not change/i);
   });
 
   test('an image volume whose image is missing fails its container, with the reason', async () => {

@@ -60,6 +60,7 @@ export class TestClusterNode {
         config: { ...member.config, ...options.config },
         flags: [...member.flags, ...(options.flags ?? [])],
         ...(options.env && { env: options.env }),
+        ...(options.runcScript !== undefined && { runcScript: options.runcScript }),
         ...(options.imagePullProgressTimeout !== undefined && { imagePullProgressTimeout: options.imagePullProgressTimeout }),
         ...(options.imageFilesystemBytes !== undefined && { imageFilesystemBytes: options.imageFilesystemBytes }),
       });
