@@ -23,7 +23,9 @@ import {
 } from '../../support/cluster/bootstrap.ts';
 import { isReady, kindOf, readyProbe, startWorkloads, type WorkloadHost } from '../../support/cluster/change-over-workloads.ts';
 import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
+import { openResizes } from '../../support/cluster/open-resizes.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
+import { appOf, guaranteed, hasNoResize } from '../../support/cluster/resizes.ts';
 import { changesBetween, snapshotOf } from '../../support/kubelet/node-snapshot.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
@@ -103,10 +105,12 @@ async function changeOver(host: Host, prefix: string, next: Partial<KubeletProgr
   const before = { node: await snapshotOf(node, uids), certificates: await certificates(), checkpoint: allocations(node.rootDir) };
   const counted = pods.get(`${prefix}-crashing`)?.status?.containerStatuses?.[0]?.restartCount ?? NaN;
   const seen = pods.allSeen().length;
-  const cpu = (limit: string) => ({ requests: { cpu: limit }, limits: { cpu: limit } });
   const resized = `resized-${prefix}`;
-  await pods.create(aManifest(resized, { nodeName, containers: [aBusybox({ resources: cpu('10m') })] }, { namespace }));
-  const { containerID } = (await pods.until(resized, 'is ready', isReady)).status!.containerStatuses![0]!;
+  const sidecar = aBusybox({ name: 'sidecar', restartPolicy: 'Always', resources: guaranteed('10m', '16Mi') });
+  const spec = { nodeName, initContainers: [sidecar], containers: [aBusybox({ resources: guaranteed('10m', '16Mi') })] };
+  await pods.create(aManifest(resized, spec, { namespace }));
+  const created = await pods.until(resized, 'is ready', isReady);
+  const open = await openResizes(host, prefix);
 
   await node.stopKubelet();
   await node.startKubelet(next);
@@ -129,18 +133,18 @@ async function changeOver(host: Host, prefix: string, next: Partial<KubeletProgr
   const crashes = pods.seen(`${prefix}-crashing`).map(({ status }) => status?.containerStatuses?.[0]?.restartCount ?? 0);
   assert.ok(crashes.at(-1)! >= counted && crashes.every((count, i) => count >= (crashes[i - 1] ?? 0)), `restart counts ${crashes.join()}`);
 
-  // A container of the previous kubelet is resized by the next one.
-  await cluster.api.patch(`/api/v1/namespaces/${namespace}/pods/${resized}/resize`, {
-    spec: { containers: [{ name: 'app', resources: cpu('20m') }] },
-  });
-  const isResized = ({ status }: Pod) =>
-    status?.containerStatuses?.[0]?.resources?.limits?.['cpu'] === '20m' &&
-    !status.conditions?.some(({ type }) => type.startsWith('PodResize'));
-  const after = await pods.until(resized, 'is resized', isResized);
-  assert.deepEqual(
-    [after.status?.containerStatuses?.[0]?.containerID, after.status?.containerStatuses?.[0]?.restartCount],
-    [containerID, 0],
-  );
+  // Containers of the previous kubelet are resized by the next one, which also continues what the previous one has begun.
+  const path = `/api/v1/namespaces/${namespace}/pods/${resized}`;
+  await cluster.api.patch(path, { metadata: { annotations: { changed: 'yes' } } });
+  const sidecars = [{ name: 'sidecar', resources: guaranteed('10m', '24Mi') }];
+  const containers = [{ name: 'app', resources: guaranteed('20m', '16Mi') }];
+  await cluster.api.patch(`${path}/resize`, { spec: { containers, initContainers: sidecars } }, 'strategic-merge');
+  const isResized = (pod: Pod) =>
+    hasNoResize(pod) &&
+    appOf(pod)?.resources?.limits?.['cpu'] === '20m' &&
+    pod.status?.initContainerStatuses?.[0]?.resources?.limits?.['memory'] === '24Mi';
+  assert.deepEqual(instancesOf(await pods.until(resized, 'is resized', isResized)), instancesOf(created));
+  await open.end();
 
   // What ends under the next kubelet.
   writeFileSync(join(shared, `${prefix}-done`), '');
@@ -156,6 +160,11 @@ async function changeOver(host: Host, prefix: string, next: Partial<KubeletProgr
  */
 function isComparableUnderGo(pod: Pod): boolean {
   return !kindOf(pod).startsWith('static') && kindOf(pod) !== 'succeeded';
+}
+
+function instancesOf({ status }: Pod): unknown[] {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return statuses.map(({ containerID, restartCount, state }) => [containerID, restartCount, state?.running?.startedAt]);
 }
 
 /** Without the resources, which the Go kubelet reads from the cgroup: on cgroup v1 a pod without a limit has one of 8 EiB there. */
