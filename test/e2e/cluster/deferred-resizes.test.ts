@@ -10,8 +10,8 @@ import { runLocalCommand } from '../../support/kubelet/local-command.ts';
 const nodeName = 'cluster-deferred';
 const small = { requests: { cpu: '20m', memory: '32Mi' }, limits: { memory: '64Mi' } };
 const cpu = (milli: number) => ({ requests: { cpu: `${milli}m` } });
-/** From the moment in which room is free until a watch has the allocation. */
-const roomMs = 2000;
+/** From the moment in which room is free until a watch has the allocation: on a busy host. The periodic retry comes after three minutes. */
+const roomMs = 5000;
 
 describe('a resize that does not fit', () => {
   let node: TestClusterNode;

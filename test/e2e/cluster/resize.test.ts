@@ -34,7 +34,7 @@ case " $* " in *" update "*)
 esac
 exec runc "$@"
 `;
-const heldMs = 10_000;
+const heldMs = 8000;
 
 describe('in-place resize', () => {
   let node: TestClusterNode;
@@ -106,26 +106,28 @@ describe('in-place resize', () => {
       readFileSync(join(node.node.folder, 'updates'), 'utf8')
         .split('\n')
         .filter((one) => one === id);
-    const probe = { exec: { command: ['true'] }, periodSeconds: 1, failureThreshold: 1 };
-    const probed = { containers: [aBusybox({ livenessProbe: probe, readinessProbe: probe })] };
+    const livenessProbe = { exec: { command: ['sh', '-c', 'echo >> /tmp/probes'] }, periodSeconds: 2, timeoutSeconds: 30 };
+    const probes = async () => Number(await node.exec('probed', 'wc -l < /tmp/probes'));
     await node.create('held', withResources(guaranteed('100m', '64Mi')));
-    for (const name of ['probed', 'leaving']) await node.create(name, probed);
+    await node.create('probed', { containers: [aBusybox({ livenessProbe })] });
+    await node.create('leaving');
     const id = appOf(await node.untilRunning('held'))!.containerID!.split('//')[1]!;
     for (const name of ['probed', 'leaving']) await node.untilRunning(name);
     writeFileSync(held, id);
-    const next = ['next-0', 'next-1', 'next-2', 'next-3', 'next-4'];
+    const next = ['next-0', 'next-1', 'next-2'];
     try {
       await resizes.of('held', guaranteed('200m', '64Mi'));
       await waitUntil('the runtime updates the container', () => updates(id).length > 0);
       await Promise.all(next.map((name) => node.create(name)));
       await node.delete('leaving', { gracePeriodSeconds: 1 });
-      assert.equal(await node.exec('probed', 'echo inside'), 'inside\n');
+      const probed = await probes();
       const inProgress = await node.until('held', 'is in progress', (pod) => condition(pod, 'PodResizeInProgress') !== undefined);
       assert.deepEqual(appOf(inProgress)?.resources, guaranteed('100m', '64Mi'));
       for (const untilMs = Date.now() + heldMs; Date.now() < untilMs; await sleep(1000)) {
         const { status } = await node.api.get<Pod>(node.nodePath);
         assert.equal(conditionOf(status, 'Ready'), 'True');
       }
+      await waitUntil('the probes go on', async () => (await probes()) >= probed + 2);
       assert.equal(updates(id).length, 1);
     } finally {
       rmSync(held);
@@ -133,15 +135,10 @@ describe('in-place resize', () => {
     const releasedAtMs = Date.now();
     await Promise.all([...next.map((name) => node.untilRunning(name)), node.untilGone('leaving')]);
     const resized = await resizes.until('held', ({ resources }) => resources?.limits?.['cpu'] === '200m');
-    assert.ok(Date.now() - releasedAtMs < 20_000, `it took ${Date.now() - releasedAtMs} ms`);
+    assert.ok(Date.now() - releasedAtMs < 30_000, `it took ${Date.now() - releasedAtMs} ms`);
     assert.deepEqual([updates(id).length, appOf(resized)?.restartCount], [1, 0]);
-    const after = await node.get('probed');
-    assert.deepEqual([appOf(after)?.restartCount, conditionOf(after.status, 'Ready')], [0, 'True']);
-    const events = await node.events('probed');
-    assert.deepEqual(
-      events.filter(({ reason }) => reason === 'Unhealthy' || reason === 'Killing'),
-      [],
-    );
+    assert.equal(appOf(await node.get('probed'))?.restartCount, 0);
+    assert.ok((await node.events('probed')).every(({ reason }) => reason !== 'Unhealthy'));
   });
 
   test('only a memory request changes; and values below the kernel’s minimum are reported as they were asked for', async () => {

@@ -68,6 +68,9 @@ export async function waitsForLessUsage(node: TestClusterNode, name: string): Pr
   assert.deepEqual(appOf(failing)?.resources, before);
   assert.equal((await resizes.values(name))[2], String(128 * mebibyte));
   await resizes.untilEvents(name, 'ResizeStarted', 'ResizeError');
+  assert.deepEqual(await resizes.metric('kubelet_pod_in_progress_resizes'), { '': 1 });
+  const { 'success="false"': failed = 0 } = await resizes.metric('kubelet_pod_resize_duration_milliseconds_count');
+  assert.ok(failed >= 1);
 
   await node.exec(name, 'rm /m/file');
   const freedAtMs = Date.now();
