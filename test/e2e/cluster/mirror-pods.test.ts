@@ -1,20 +1,24 @@
 /** Mirror pods: they follow the manifests, whatever other clients do to them, and never affect the static pods. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ContainerState } from '../../../src/shared/cri/generated/cri-v1.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
 import { TestClusterNode, conditionOf } from '../../support/cluster/cluster-node.ts';
 import { privateCluster } from '../../support/cluster/control-plane.ts';
+import { appOf, condition, guaranteed, pendingReason, Resizes } from '../../support/cluster/resizes.ts';
 import { PodWatch } from '../../support/cluster/pod-watch.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
+const isV1 = existsSync('/sys/fs/cgroup/memory');
+
 describe('a static pod in a cluster', () => {
   let node: TestClusterNode;
   before(async () => {
-    node = await TestClusterNode.start('cluster-static');
+    const featureGates = { InPlacePodVerticalScalingMemoryBackedVolumes: true };
+    node = await TestClusterNode.start('cluster-static', { config: { featureGates } });
   });
   after(() => node?.destroy());
 
@@ -177,6 +181,52 @@ describe('a static pod in a cluster', () => {
       await waitUntil('the log names the refused manifest', () => /greedy.*static pods may not reference/i.test(node.node.log()), 30_000);
       assert.equal(await node.api.find(`${node.podsPath}/${mirrorName('greedy')}`), undefined);
       node.node.delete('greedy');
+    });
+  });
+
+  describe('with a UID in its manifest', () => {
+    const name = mirrorName('resized');
+    const volumeMounts = [{ name: 'memory', mountPath: '/m' }];
+    const applyWith = (cpu: string, sizeLimit: string) => {
+      const containers = [aBusybox({ resources: guaranteed(cpu, '32Mi'), volumeMounts })];
+      const volumes = [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit } }];
+      const metadata = { namespace: node.namespace, uid: `resized-${node.namespace}` };
+      node.node.apply(aManifest('resized', { containers, volumes }, metadata));
+    };
+
+    test('is resized by its manifest, and not through its mirror pod', async () => {
+      const resizes = new Resizes(node);
+      applyWith('50m', '8Mi');
+      const created = await node.untilRunning(name);
+      await assert.rejects(resizes.of(name, guaranteed('100m', '32Mi')), /static pods cannot be resized/);
+      applyWith('100m', '8Mi');
+      const resized = await resizes.until(name, ({ resources }) => resources?.limits?.['cpu'] === '100m');
+      assert.deepEqual([containerID(resized), appOf(resized)?.restartCount], [containerID(created), 0]);
+      await node.create('beside');
+      await node.untilRunning('beside');
+      // A static pod is critical, but no end of other pods makes room for this.
+      applyWith('1000', '8Mi');
+      const deferred = await resizes.untilDeferred(name);
+      assert.match(condition(deferred, 'PodResizePending')?.message ?? '', /cpu/);
+      assert.deepEqual((await resizes.values(name))[0], '102');
+      assert.equal((await node.get('beside')).status?.phase, 'Running');
+    });
+
+    test('keeps what it has when it ends after an infeasible resize', { skip: !isV1 && 'feasible with cgroup v2' }, async () => {
+      const resizes = new Resizes(node);
+      const isInfeasible = (pod: Pod) => pendingReason(pod) === 'Infeasible';
+      applyWith('200m', '16Mi');
+      const infeasible = await node.until(name, 'is infeasible', isInfeasible);
+      const message = 'Memory-backed emptyDir volume resize is not supported on cgroups v1';
+      assert.equal(condition(infeasible, 'PodResizePending')?.message, message);
+      const detail = 'reason_detail="cgroups_v1_unsupported"';
+      assert.deepEqual(await resizes.metric('kubelet_pod_infeasible_resizes_total'), { [detail]: 1 });
+      await node.restartKubelet('SIGKILL');
+      await node.exec(name, 'kill 1').catch(() => {});
+      const restarted = await node.until(name, 'runs again', (pod) => appOf(pod)?.restartCount === 1 && appOf(pod)?.ready === true);
+      assert.ok(isInfeasible(restarted));
+      assert.deepEqual((await resizes.values(name)).slice(0, 2), ['102', '10000']);
+      assert.deepEqual(appOf(restarted)?.resources, guaranteed('100m', '32Mi'));
     });
   });
 
