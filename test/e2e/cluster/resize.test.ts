@@ -179,6 +179,15 @@ describe('in-place resize', () => {
     );
     assert.equal(appOf(resized)?.restartCount, 0);
     assert.equal((await resizes.values('pod-level'))[1], '20000');
+    // Somebody else lowers it: the next sync notices.
+    const [, , memoryFile = ''] = resizes.podFiles(resized);
+    for (const mebibytes of [96, 128]) {
+      writeFileSync(memoryFile, String(mebibytes * mebibyte));
+      await node.kubectl('label', 'pod', 'pod-level', `memory=${mebibytes}`, '--overwrite');
+      const limits = { cpu: '200m', memory: `${mebibytes}Mi` };
+      const isShown = ({ status }: Pod) => isDeepStrictEqual(status?.resources, { ...podLevelResized, limits });
+      await node.until('pod-level', `shows the ${mebibytes} MiB of its cgroup`, isShown);
+    }
     const completed = await node.untilEvent('pod-level', 'ResizeCompleted', /^Pod resize completed: /);
     const { resources } = JSON.parse(completed.message.slice('Pod resize completed: '.length)) as { resources: unknown };
     assert.deepEqual(resources, podLevelResized);

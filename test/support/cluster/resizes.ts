@@ -89,11 +89,14 @@ export class Resizes {
   }
   /** Those of the pod's cgroup. */
   podValues(pod: Pod): string[] {
+    return this.podFiles(pod).map((path) => readFileSync(path, 'utf8').trim());
+  }
+  /** The files of these values, in this order. */
+  podFiles(pod: Pod): string[] {
     const level = { Guaranteed: '', Burstable: 'burstable', BestEffort: 'besteffort' }[qosClass(pod)];
     return files.map((file) => {
       const [controller, name] = isV1 ? (file.split('/') as [string, string]) : ['', file];
-      const path = join('/sys/fs/cgroup', controller, this.#node.node.cgroupRoot, 'kubepods', level, `pod${pod.metadata.uid}`, name);
-      return readFileSync(path, 'utf8').trim();
+      return join('/sys/fs/cgroup', controller, this.#node.node.cgroupRoot, 'kubepods', level, `pod${pod.metadata.uid}`, name);
     });
   }
 

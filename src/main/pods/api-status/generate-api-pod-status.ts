@@ -7,7 +7,7 @@
 import type { ActuatedPod, PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import { isFailureReason, type RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { Container, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { Container, ContainerStatus, PodStatus } from '../../../shared/kubernetes/api.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
