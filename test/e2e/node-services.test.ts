@@ -103,6 +103,16 @@ describe('a standalone node', () => {
     for (const line of node.log().trim().split('\n')) assert.equal(typeof (JSON.parse(line) as { msg: string }).msg, 'string');
   });
 
+  test('logs the configuration in effect at its start, without the values of headers', () => {
+    const lines = node.log().trim().split('\n');
+    const logged = lines
+      .map((line) => JSON.parse(line) as { msg: string; config?: string })
+      .filter(({ msg }) => msg === 'Effective KubeletConfiguration');
+    assert.equal(logged.length, 1);
+    assert.match(logged[0]?.config ?? '', /^maxPods: 77$/m);
+    assert.match(logged[0]?.config ?? '', /^staticPodURLHeader:\n +X-Node:\n +- <masked>$/m);
+  });
+
   test('shows the values in effect on /configz: of reserved CPUs, and of its own certificate', async () => {
     const { kubeletconfig } = JSON.parse((await send('/configz')).text) as { kubeletconfig: Record<string, unknown> };
     const { kubeReserved, systemReserved, tlsCertFile, tlsPrivateKeyFile } = kubeletconfig;

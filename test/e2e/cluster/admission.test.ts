@@ -1,4 +1,4 @@
-/** Admission of pods that are bound to an unsuitable node: their status, and that running pods are not admitted again. */
+/** Admission of pods that are bound to an unsuitable node: their status, what the node adds to them, and that running pods are not admitted again. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { pauseProgram } from '../../../lab/control-plane/control-plane-process.ts';
@@ -69,7 +69,12 @@ const refused: { readonly name: string; readonly spec: Partial<PodSpec>; readonl
 describe('a pod that is bound to an unsuitable node', () => {
   let node: TestClusterNode;
   before(async () => {
-    node = await TestClusterNode.start(nodeName);
+    node = await TestClusterNode.start(nodeName, {
+      config: {
+        featureGates: { DefaultPodSysctls: true },
+        defaultPodSysctls: { 'kernel.shm_rmid_forced': '1', 'net.ipv4.ip_local_port_range': '31000 32000' },
+      },
+    });
   });
   after(() => node?.destroy());
 
@@ -131,6 +136,20 @@ describe('a pod that is bound to an unsuitable node', () => {
       for (const name of ['claims', 'unmounted']) {
         const { status } = await node.get(name);
         assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.state?.running], ['Pending', undefined]);
+      }
+    });
+
+    test('has the node’s sysctls, and its own in their place', async () => {
+      const sysctls = [{ name: 'net.ipv4.ip_local_port_range', value: '33000 34000' }];
+      await node.create('own-sysctls', { securityContext: { sysctls } });
+      await node.create('default-sysctls', {});
+      const read = 'cat /proc/sys/kernel/shm_rmid_forced /proc/sys/net/ipv4/ip_local_port_range';
+      for (const [name, range] of [
+        ['own-sysctls', '33000\t34000'],
+        ['default-sysctls', '31000\t32000'],
+      ] as const) {
+        await node.untilRunning(name);
+        assert.equal(await node.exec(name, read), `1\n${range}\n`);
       }
     });
 

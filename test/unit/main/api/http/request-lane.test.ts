@@ -152,3 +152,20 @@ test('the many calls of one pod wait behind the few of another, and lose nothing
   await clock.advance(20);
   assert.equal(entered.length, 512);
 });
+
+test('eventRecordQPS 0 is no limit, kubeAPIQPS 0 is the default rate', async () => {
+  const clock = new FakeClock();
+  const none = { qps: 0, burst: 1 };
+  const lanes = createLanes({ limit: none, eventLimit: none, clock });
+  const entered = { events: 0, pods: 0 };
+  for (const trafficClass of ['events', 'pods'] as const) {
+    for (let i = 0; i < 5; i += 1) {
+      void lanes
+        .forClass(trafficClass)
+        .lane.acquire(0, never)
+        .then((leave) => ((entered[trafficClass] += 1), leave()));
+    }
+  }
+  await settle();
+  assert.deepEqual(entered, { events: 5, pods: 1 });
+});
