@@ -156,6 +156,15 @@ export const testLists: readonly TestList[] = [
     processes: 1,
   },
   {
+    name: 'node-apis',
+    suite: 'node',
+    contents: 'the gRPC endpoints of the node that are built',
+    focus: ['Kubelet Pods API', String.raw`POD Resources API.*querying /metrics`],
+    skip: [],
+    labelFilter: 'Serial && !Flaky',
+    processes: 1,
+  },
+  {
     name: 'node-eviction',
     suite: 'node',
     contents: 'evictions, of which those for memory and inodes need a guest',
