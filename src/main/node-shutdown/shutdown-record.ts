@@ -9,6 +9,7 @@ import { writeDurably } from '../../shared/linux/write-durably.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { gracefulShutdownEndTime, gracefulShutdownStartTime } from '../../shared/metrics/definitions/node-shutdown.ts';
 
+/** In ms since 1970, as the file has them. */
 export interface ShutdownTimes {
   readonly startMs: number;
   /** Null: not ended. */

@@ -91,7 +91,7 @@ function asDecimal({ integerPart, fraction, isNegative, base, exponent, format }
   const given = { unscaled: base === 2 ? digits << BigInt(exponent) : digits, scale: fraction.length - (base === 10 ? exponent : 0) };
   let amount = digits === 0n ? given : roundUp(given, nanoScale);
   if (format === 'BinarySI' && amount.unscaled > maxInt64 * 10n ** BigInt(nanoScale)) amount = { unscaled: maxInt64, scale: 0 };
-  // Only binary formats have a bounded scale.
+  // A binary format can't show less than one, so upstream makes it decimal. The power is small: only amounts of binary formats have a bounded scale.
   const isBelowOne = format === 'BinarySI' && amount.unscaled > 0n && amount.unscaled < 10n ** BigInt(Math.max(amount.scale, 0));
   const unscaled = isNegative ? -amount.unscaled : amount.unscaled;
   return {
