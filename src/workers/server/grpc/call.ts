@@ -96,6 +96,7 @@ export class Call {
 
   /** Ends the call at once, to make room for another one. The client gets RESOURCE_EXHAUSTED. */
   evict(): void {
+    // The handler's own status must not follow.
     this.#hasStatus = true;
     this.#stream.close(enhanceYourCalm);
   }
