@@ -37,7 +37,7 @@ describe('pods from the API server', () => {
       watch: (call) => connection.client.watch(call),
       onRecovery: (listener) => connection.client.onRecovery(listener),
     };
-    const { podManager, podStates, statuses, handlers, workers: podWorkers } = node;
+    const { podManager, podStates, timelines, statuses, handlers, workers: podWorkers } = node;
     const config = new PodConfig({ sources: ['api'], onReport: () => setImmediate(take), onEvent: () => {}, clock, logger });
     const store = new ObjectStore<Pod>();
     const source = ApiSource.start({
@@ -51,7 +51,15 @@ describe('pods from the API server', () => {
       clock,
       logger,
     });
-    const manager = new StatusManager({ client, apiPod: (uid) => store.get(uid), podManager, clock, logger, random: Math.random });
+    const manager = new StatusManager({
+      client,
+      apiPod: (uid) => store.get(uid),
+      podManager,
+      timelines,
+      clock,
+      logger,
+      random: Math.random,
+    });
     node.sink = manager;
     const mirrors = new MirrorPods({
       client,
@@ -206,6 +214,7 @@ describe('pods from the API server', () => {
       client: connection.client,
       apiPod: () => stale,
       podManager: kubelet.node.podManager,
+      timelines: kubelet.node.timelines,
       clock,
       logger,
       random: Math.random,

@@ -29,7 +29,7 @@ export interface PodAdmitterDependencies extends PreemptionDependencies {
   readonly refreshNode: (() => Promise<unknown>) | null;
   readonly faults: PodFaults;
   readonly observers: Pick<PodLifecycleObservers, 'rejected'>;
-  readonly timelines?: PodTimelines;
+  readonly timelines: PodTimelines;
 }
 
 export interface AdmissionAttempt {
@@ -70,7 +70,7 @@ export class PodAdmitter {
     const { refreshNode, exclusiveAllocations, timelines } = this.#deps;
     const uid = podUID(pod);
     const { mayRefreshNode, preempted, allocation } = attempt;
-    timelines?.beginOnce(uid, 'Admission');
+    timelines.beginOnce(uid, 'Admission');
     const result = allocation ? resultOf(allocation) : this.#computeResult(pod, preempted);
     if (result === null) {
       if (allocation || !exclusiveAllocations.isNeededBy(pod)) return this.#commit(pod);
@@ -87,7 +87,7 @@ export class PodAdmitter {
   }
 
   #commit(pod: Pod): true {
-    this.#deps.timelines?.end(podUID(pod), 'Admission');
+    this.#deps.timelines.end(podUID(pod), 'Admission');
     podLevelResourcesAdmissions.inc({ config_mode: resourceConfigMode(pod), qos_class: qosClass(pod).toLowerCase() });
     return true;
   }
@@ -111,9 +111,9 @@ export class PodAdmitter {
   /** `nextAttempt` must not reject. */
   #decideLater(uid: PodUID, reason: PendingReason, nextAttempt: Promise<AdmissionAttempt>): void {
     this.#pending.set(uid, reason);
-    const endWait = this.#deps.timelines?.wait(uid, 'Admission', waitKindOf[reason]);
+    const endWait = this.#deps.timelines.wait(uid, 'Admission', waitKindOf[reason]);
     void nextAttempt.then((attempt) => {
-      endWait?.();
+      endWait();
       this.#pending.delete(uid);
       this.#onRetry(uid, attempt);
     });

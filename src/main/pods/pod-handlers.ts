@@ -28,7 +28,7 @@ export interface PodHandlersDependencies extends PodAdmitterDependencies {
   readonly podStates: Pick<PodStates, 'isKnown' | 'isTerminationRequested'>;
   readonly statuses: ApiStatusCache;
   /** Returns why the node cannot apply the change of a pod; recorded as an event only. */
-  readonly missingFeaturesForUpdate?: (before: Pod, after: Pod) => string | null;
+  readonly missingFeaturesForUpdate: (before: Pod, after: Pod) => string | null;
   /** A pod that was admitted once is not admitted again, also after a restart of the kubelet. */
   readonly allocationManager: Pick<
     AllocationManager,
@@ -152,7 +152,7 @@ export class PodHandlers {
   #checkChange(pod: Pod): void {
     const { podManager, events, missingFeaturesForUpdate } = this.#deps;
     const previous = podManager.get(podUID(pod));
-    const problem = previous && missingFeaturesForUpdate?.(previous, pod);
+    const problem = previous && missingFeaturesForUpdate(previous, pod);
     if (problem) events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedNodeDeclaredFeaturesCheck', message: problem });
   }
 

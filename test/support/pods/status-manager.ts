@@ -7,6 +7,7 @@ import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { FakeClock, settle } from '../fake-clock.ts';
 import { FakePodApi } from '../api-server/fake-pod-api.ts';
 import { aLogger } from '../logger.ts';
+import { aPodTimelines } from './pod-parts.ts';
 import { aPod } from './pods.ts';
 
 export const startTime = '2026-01-01T00:00:00Z';
@@ -29,6 +30,7 @@ export function aManager(options: { readonly firstStatusDelayMs?: number; readon
     clock,
     logger: logs.logger,
     random: () => 0,
+    timelines: aPodTimelines(clock),
     ...options,
   });
   const setStatus = async (pod: Pod, status: PodStatus, fields: Partial<StatusUpdate> = {}) => {

@@ -11,6 +11,7 @@ import { apiError, FakeApi } from '../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { FakePodApi } from '../../support/api-server/fake-pod-api.ts';
 import { silentLogger } from '../../support/logger.ts';
+import { aPodTimelines } from '../../support/pods/pod-parts.ts';
 import { aPod } from '../../support/pods/pods.ts';
 
 const podCount = 3;
@@ -49,7 +50,15 @@ test('an API server that is unavailable for ten minutes gets few requests, and a
   };
 
   const podManager = new PodManager();
-  const manager = new StatusManager({ client, apiPod: podApi.apiPod, podManager, clock, logger, random: () => 0.5 });
+  const manager = new StatusManager({
+    client,
+    apiPod: podApi.apiPod,
+    podManager,
+    timelines: aPodTimelines(clock),
+    clock,
+    logger,
+    random: () => 0.5,
+  });
   void manager.run(stop.signal);
   const shown: string[] = [];
   const reflector = Reflector.start<Pod>({

@@ -60,7 +60,7 @@ export interface ResizeManagerDependencies {
   /** Syncs the pod after this time. */
   readonly syncAfter: (uid: PodUID, delayMs: number) => void;
   readonly sourcesReady: () => boolean;
-  readonly timelines?: ResizePhases;
+  readonly timelines: ResizePhases;
   readonly events: EventSink;
   readonly clock: Clock;
   readonly logger: Logger;

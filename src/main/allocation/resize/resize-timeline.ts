@@ -10,19 +10,19 @@ export interface ResizePhases {
 }
 
 export class ResizeTimeline {
-  readonly #timelines: ResizePhases | undefined;
+  readonly #timelines: ResizePhases;
   readonly #waits = new Map<PodUID, () => void>();
 
-  constructor(timelines: ResizePhases | undefined) {
+  constructor(timelines: ResizePhases) {
     this.#timelines = timelines;
   }
 
   begin(uid: PodUID): void {
-    this.#timelines?.beginOnce(uid, 'Resize');
+    this.#timelines.beginOnce(uid, 'Resize');
   }
 
   waitForRoom(uid: PodUID): void {
-    const end = this.#waits.has(uid) ? undefined : this.#timelines?.wait(uid, 'Resize', 'Room');
+    const end = this.#waits.has(uid) ? undefined : this.#timelines.wait(uid, 'Resize', 'Room');
     if (end) this.#waits.set(uid, end);
   }
 
@@ -33,7 +33,7 @@ export class ResizeTimeline {
 
   end(uid: PodUID, failed = false): void {
     this.goOn(uid);
-    this.#timelines?.end(uid, 'Resize', { failed });
+    this.#timelines.end(uid, 'Resize', { failed });
   }
 
   forget(uid: PodUID): void {

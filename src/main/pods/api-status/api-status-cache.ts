@@ -67,13 +67,12 @@ interface Entry {
 export interface ApiStatusCacheDependencies {
   readonly node: () => Pick<NodeInfo, 'hostIPs' | 'runtimeName'>;
   /** A static pod's mirror pod, whose status holds what an earlier kubelet reported if it has the same manifest. */
-  readonly mirrorOf?: (pod: Pod) => Pod | undefined;
-  readonly sink?: StatusUpdateSink;
-  /** Absent: no pod is probed. */
-  readonly probes?: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated' | 'forget'>;
-  readonly resizeConditions?: { get(uid: PodUID): PodResizeConditions | undefined };
-  /** Returns the pod with the resources that are in force. Absent: those of its spec. */
-  readonly actuatedPod?: (pod: AllocatedPod) => ActuatedPod;
+  readonly mirrorOf: (pod: Pod) => Pod | undefined;
+  readonly sink: StatusUpdateSink;
+  readonly probes: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated' | 'forget'>;
+  readonly resizeConditions: { get(uid: PodUID): PodResizeConditions | undefined };
+  /** Returns the pod with the resources that are in force. */
+  readonly actuatedPod: (pod: AllocatedPod) => ActuatedPod;
   readonly features: StatusFeatures;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -108,7 +107,7 @@ export class ApiStatusCache {
     try {
       const generated = this.#regenerate(pod, status, lifecycle);
       contain({ handler: 'probes', logger: this.#deps.logger, fields: { podUID: podUID(pod) } }, () =>
-        this.#deps.probes?.onStatusGenerated(pod, { podIP: generated.podIP, lifecycle: lifecycle.state }),
+        this.#deps.probes.onStatusGenerated(pod, { podIP: generated.podIP, lifecycle: lifecycle.state }),
       );
       return generated;
     } catch (err) {
@@ -202,7 +201,7 @@ export class ApiStatusCache {
 
   /** Publishes the pod's status without a coalesce delay. */
   expedite(uid: PodUID): void {
-    contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink?.expedite(uid));
+    contain({ handler: 'status manager', logger: this.#deps.logger }, () => this.#deps.sink.expedite(uid));
   }
 
   /** Makes the pod Failed with this reason from the next `regenerate` on. */
@@ -242,8 +241,8 @@ export class ApiStatusCache {
   forget(uid: PodUID): void {
     this.#entries.delete(uid);
     this.#failed.delete(uid);
-    this.#deps.probes?.forget(uid);
-    this.#deps.sink?.forget(uid);
+    this.#deps.probes.forget(uid);
+    this.#deps.sink.forget(uid);
   }
 
   /** Forgets all pods but these. */
@@ -255,10 +254,10 @@ export class ApiStatusCache {
     const { node, clock, features, probes } = this.#deps;
     const failed = this.#failed.get(podUID(pod));
     const { resizeConditions, actuatedPod } = this.#deps;
-    const resize = resizeConditions?.get(podUID(pod));
+    const resize = resizeConditions.get(podUID(pod));
     const mirrorStatus = entry ? undefined : this.#mirrorStatus(pod);
     const previousStatus = entry?.status ?? this.#reportedStatus(pod);
-    if (previousStatus) probes?.adopt(pod, status, previousStatus);
+    if (previousStatus) probes.adopt(pod, status, previousStatus);
     return generateApiPodStatus({
       pod,
       status,
@@ -266,13 +265,11 @@ export class ApiStatusCache {
       isPreviousFromMirror: entry?.isFromMirror ?? mirrorStatus !== undefined,
       // The waiting reasons from an earlier kubelet hold until a sync of this kubelet reports its own.
       waiting: entry?.waiting ?? previousWaitingReasons(this.#reportedStatus(pod)),
-      ...(probes && {
-        probeResults: (id) => probes.results(podUID(pod), id),
-        isStarting: (container, id) => probes.hooks.mayRun(podUID(pod), container, id),
-      }),
+      probeResults: (id) => probes.results(podUID(pod), id),
+      isStarting: (container, id) => probes.hooks.mayRun(podUID(pod), container, id),
       node: node(),
       ...(resize && { resize }),
-      ...(actuatedPod && { actuated: actuatedPod(pod) }),
+      actuated: actuatedPod(pod),
       ...(entry?.podCgroup && { podCgroup: entry.podCgroup }),
       ...features,
       lifecycle: {
@@ -290,7 +287,7 @@ export class ApiStatusCache {
   }
 
   #mirrorStatus(pod: Pod): PodStatus | undefined {
-    const mirror = this.#deps.mirrorOf?.(pod);
+    const mirror = this.#deps.mirrorOf(pod);
     return mirror && isMirrorOf(mirror, pod) ? continuedStatus(mirror.status) : undefined;
   }
 
@@ -298,7 +295,7 @@ export class ApiStatusCache {
     this.#entries.set(podUID(pod), entry);
     const { status, couldHaveRunningContainers, isFinished } = entry;
     contain({ handler: 'status manager', logger: this.#deps.logger }, () => {
-      this.#deps.sink?.set({ pod, status, couldHaveRunningContainers, isFinished });
+      this.#deps.sink.set({ pod, status, couldHaveRunningContainers, isFinished });
       this.#listeners.notify(podUID(pod));
     });
   }

@@ -43,8 +43,8 @@ export interface HousekeepingDependencies {
   /** Starts a desired pod that has no worker. */
   readonly start: (pod: Pod) => void;
   readonly activePods: () => readonly AllocatedPod[];
-  /** Reconciles all mirror pods, including orphaned ones. Absent in a standalone kubelet. */
-  readonly reconcileMirrorPods?: () => void;
+  /** Reconciles all mirror pods, including orphaned ones. */
+  readonly reconcileMirrorPods: () => void;
   /** Asks the pleg thread to inspect one pod, which posts what has changed. */
   readonly inspectPod: (uid: PodUID) => Promise<unknown>;
   /** Lists the UIDs with a directory below the pods directory. The promise must always settle. */
@@ -109,7 +109,7 @@ export class Housekeeping {
       const isFailedOrSucceeded = isTerminalPhase(statuses.get(uid)?.phase ?? pod.status?.phase);
       if (isDeleted(pod) && isFailedOrSucceeded && !podStates.isKnown(uid)) this.#contain(uid, () => podWorkers.finish(pod));
     }
-    contain({ handler: 'mirror pods', logger }, () => reconcileMirrorPods?.());
+    contain({ handler: 'mirror pods', logger }, () => reconcileMirrorPods());
     updatePodMetrics(podManager.all(), active, podManager.mirrorPods(), knownPods.values());
     const nowMs = clock.monotonic();
     if (nowMs >= this.#directoriesAtMs) this.#cleanUpDirectories(nowMs);

@@ -26,7 +26,7 @@ export interface StatusManagerDependencies {
   readonly podManager: PodManager;
   /** How long after the kubelet first saw a pod its first status may wait for the pod to run. Default: 0. */
   readonly firstStatusDelayMs?: number;
-  readonly timelines?: PodTimelines;
+  readonly timelines: PodTimelines;
   readonly clock: Clock;
   readonly logger: Logger;
   /** In [0, 1), for jitter. */
@@ -50,7 +50,7 @@ export class StatusManager implements StatusUpdateSink {
   constructor(dependencies: StatusManagerDependencies) {
     const { client, apiPod, clock, random, podManager, timelines, logger } = dependencies;
     this.#deps = dependencies;
-    this.#writer = new StatusWriter({ client, apiPod, podManager, logger, ...(timelines && { timelines }) });
+    this.#writer = new StatusWriter({ client, apiPod, podManager, logger, timelines });
     this.#work = new KeyedWorkQueue({
       work: (uid, signal) => this.#sync(uid, signal),
       onError: (uid, err, retryAfterMs) => this.#onError(uid, err, retryAfterMs),
@@ -148,15 +148,15 @@ export class StatusManager implements StatusUpdateSink {
   #enqueueIfChanged(uid: PodUID, entry: StatusEntry): void {
     const target = this.#writer.targetOf(entry);
     // The object is gone: a write that has begun has nothing to wait for any more.
-    if (!target) return this.#deps.timelines?.end(uid, 'StatusWrite');
+    if (!target) return this.#deps.timelines.end(uid, 'StatusWrite');
     const { patch, next } = this.#writer.computePatch(entry, target);
     const shouldDelete = this.#writer.shouldDelete(entry, target);
     if (!patch && !shouldDelete) {
       entry.coalesceTimer.cancel();
-      this.#deps.timelines?.end(uid, 'StatusWrite');
+      this.#deps.timelines.end(uid, 'StatusWrite');
       return entry.markWritten();
     }
-    if (patch) this.#deps.timelines?.beginOnce(uid, 'StatusWrite');
+    if (patch) this.#deps.timelines.beginOnce(uid, 'StatusWrite');
     const delayMs =
       patch && !shouldDelete && !entry.isExpedited ? coalesceDelayMs(target, next, entry.update.status, this.#firstStatusInMs(entry)) : 0;
     if (delayMs > 0) return entry.coalesceTimer.start(delayMs, () => this.#work.enqueue(uid));
@@ -197,8 +197,8 @@ export class StatusManager implements StatusUpdateSink {
 
   #recordFailure(uid: PodUID, err: unknown, retryAfterMs: number): void {
     const { timelines, clock } = this.#deps;
-    for (const phase of ['StatusWrite', 'APIDelete'] as const) timelines?.retryAt(uid, phase, clock.monotonic() + retryAfterMs);
-    timelines?.setProblem(uid, 'api', messageOf(err));
+    for (const phase of ['StatusWrite', 'APIDelete'] as const) timelines.retryAt(uid, phase, clock.monotonic() + retryAfterMs);
+    timelines.setProblem(uid, 'api', messageOf(err));
   }
 
   /** After a contained fault the next `syncAll` tries again. */

@@ -25,7 +25,7 @@ export interface StatusWriterDependencies {
   /** The pod in the API source's watch cache; undefined when the cache does not have it. */
   readonly apiPod: (uid: PodUID) => Pod | undefined;
   readonly podManager: PodManager;
-  readonly timelines?: PodTimelines;
+  readonly timelines: PodTimelines;
   readonly logger: Logger;
 }
 
@@ -115,16 +115,16 @@ export class StatusWriter {
     }
     const uid = podUID(update.pod);
     const { timelines } = this.#deps;
-    timelines?.clearProblem(uid, 'api');
+    timelines.clearProblem(uid, 'api');
     if (entry.update === update) {
       entry.markWritten();
-      timelines?.end(uid, 'StatusWrite');
+      timelines.end(uid, 'StatusWrite');
     }
     const object = entry.response ?? target;
     if (!this.shouldDelete(entry, object)) return;
-    timelines?.beginOnce(uid, 'APIDelete');
+    timelines.beginOnce(uid, 'APIDelete');
     await deletePodObject(this.#deps.client, object, { trafficClass: 'status', signal });
-    timelines?.end(uid, 'APIDelete');
+    timelines.end(uid, 'APIDelete');
     entry.deletedUID = object.metadata.uid;
     this.#log(entry).debug('Pod fully terminated and removed from etcd');
   }

@@ -87,15 +87,15 @@ export class PodSyncer {
     const allocation = await this.#deps.exclusiveAllocations.restore(pod, { status, runtimeHandler });
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const actuated = this.#deps.allocation.actuated(uid);
-    const probes = this.#deps.probes?.verdicts(pod);
-    const unfinishedHooks = this.#deps.probes?.hooks.onSyncStarted(pod, status) ?? [];
+    const probes = this.#deps.probes.verdicts(pod);
+    const unfinishedHooks = this.#deps.probes.hooks.onSyncStarted(pod, status);
     const result = await this.#tasks.run({
       kind: 'sync',
       podUID: uid,
       node: this.#deps.node(),
       pod,
       status,
-      dependenciesReady: this.#deps.dependenciesReady?.(pod) ?? true,
+      dependenciesReady: this.#deps.dependenciesReady(pod),
       volumesMounted: this.#deps.volumes.areAllMounted(uid),
       isRetry: this.#hasFailed,
       apiStatus,
@@ -107,7 +107,7 @@ export class PodSyncer {
       ...(actuated && { actuated }),
     });
     this.#reader.onTaskEnded();
-    this.#deps.probes?.hooks.onSyncEnded(uid);
+    this.#deps.probes.hooks.onSyncEnded(uid);
     this.#backoffs = mergeBackoffs(this.#backoffs, result.backoffs);
     const isWaitingChanged = statuses.setWaitingReasons(uid, result.waiting);
     const isCgroupChanged = result.podCgroup !== undefined && statuses.setPodCgroup(uid, result.podCgroup);

@@ -17,10 +17,10 @@ const operationTypes: Readonly<Record<PodTask['kind'], string>> = {
 export class PodTaskRunner {
   readonly #pool: { run(task: PodTask): PodSyncRun };
   readonly #clock: Clock;
-  readonly #timelines: PodTimelines | undefined;
+  readonly #timelines: PodTimelines;
   #inFlight: PodSyncRun | null = null;
 
-  constructor({ pool, clock, timelines }: { pool: { run(task: PodTask): PodSyncRun }; clock: Clock; timelines?: PodTimelines }) {
+  constructor({ pool, clock, timelines }: { pool: { run(task: PodTask): PodSyncRun }; clock: Clock; timelines: PodTimelines }) {
     this.#pool = pool;
     this.#clock = clock;
     this.#timelines = timelines;
@@ -29,8 +29,8 @@ export class PodTaskRunner {
   /** Never rejects: a task that the pool lost repeatedly has failed. */
   async run(task: PodTask): Promise<PodSyncResult> {
     const beganAtMs = this.#clock.monotonic();
-    this.#timelines?.end(task.podUID, 'Retry');
-    this.#timelines?.begin(task.podUID, 'Sync');
+    this.#timelines.end(task.podUID, 'Retry');
+    this.#timelines.begin(task.podUID, 'Sync');
     const run = this.#pool.run(task);
     this.#inFlight = run;
     let failed = true;
@@ -41,7 +41,7 @@ export class PodTaskRunner {
     } catch (err) {
       return failedResult(err);
     } finally {
-      this.#timelines?.end(task.podUID, 'Sync', { failed });
+      this.#timelines.end(task.podUID, 'Sync', { failed });
       this.#inFlight = null;
       podWorkerDuration.observe((this.#clock.monotonic() - beganAtMs) / 1000, { operation_type: operationTypes[task.kind] });
     }

@@ -26,22 +26,20 @@ export interface PodWorkerDependencies {
   readonly inspectPod: (uid: PodUID, created?: CreatedObjects) => Promise<void>;
   readonly cache: Pick<RuntimeStatusCache, 'get' | 'isNewerThan'>;
   readonly statuses: ApiStatusCache;
-  /** Absent: every sync runs at once. */
-  readonly dispatcher?: Pick<PodDispatcher, 'requestSyncSlot'>;
-  /** Absent: no pod is probed. */
-  readonly probes?: Pick<ProbeManager, 'verdicts' | 'hasFailed' | 'hooks'>;
+  readonly dispatcher: Pick<PodDispatcher, 'requestSyncSlot'>;
+  readonly probes: Pick<ProbeManager, 'verdicts' | 'hasFailed' | 'hooks'>;
   readonly workQueue: WorkQueue;
   readonly events: EventSink;
   readonly node: () => NodeInfo;
-  /** Whether all secrets and config maps of the pod's volumes are known, and its claims can be mounted. Absent: they are. */
-  readonly dependenciesReady?: (pod: Pod) => boolean;
+  /** Whether all secrets and config maps of the pod's volumes are known, and its claims can be mounted. */
+  readonly dependenciesReady: (pod: Pod) => boolean;
   readonly volumes: Pick<MountedVolumes, 'areAllMounted'>;
   /** Called for pods with a runtime class. Must settle, and not reject. */
   readonly runtimeHandler: (pod: Pod) => RuntimeHandlerChoice | Promise<RuntimeHandlerChoice>;
   readonly exclusiveAllocations: Pick<ExclusiveAllocations, 'restore'>;
   readonly allocation: Pick<AllocationManager, 'actuated'>;
   readonly observers: Pick<PodLifecycleObservers, 'observed' | 'syncing' | 'resizeFailed' | 'terminating' | 'containersEnded'>;
-  readonly timelines?: PodTimelines;
+  readonly timelines: PodTimelines;
   readonly policy: RequeuePolicy;
   readonly clock: Clock;
   readonly logger: Logger;

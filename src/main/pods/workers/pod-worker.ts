@@ -227,29 +227,29 @@ export class PodWorker implements SyncedPod {
     const { pod } = this;
     if (!pod) return false;
     const { timelines } = this.#deps;
-    timelines?.beginOnce(this.uid, 'Queue');
+    timelines.beginOnce(this.uid, 'Queue');
     if (!this.#owner.allowPodStart(this)) {
-      timelines?.wait(this.uid, 'Queue', 'StaticPod');
+      timelines.wait(this.uid, 'Queue', 'StaticPod');
       return false;
     }
     if (this.#lifecycle.state === 'syncing' && !this.#lifecycle.started) this.#observeStart(pod);
     this.apply({ type: 'started' });
     const cancelFirstStatus = this.#scheduleFirstStatus(pod);
-    const slot = this.#deps.dispatcher?.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
-    if (this.#deps.probes?.hasFailed(this.uid)) slot?.prioritize();
+    const slot = this.#deps.dispatcher.requestSyncSlot(pod, this.#deps.cache.get(this.uid));
+    if (this.#deps.probes.hasFailed(this.uid)) slot.prioritize();
     this.#slot = slot;
     try {
-      const endWait = timelines?.wait(this.uid, 'Queue', 'SyncSlot');
-      await slot?.granted;
-      endWait?.();
-      timelines?.end(this.uid, 'Queue');
+      const endWait = timelines.wait(this.uid, 'Queue', 'SyncSlot');
+      await slot.granted;
+      endWait();
+      timelines.end(this.uid, 'Queue');
       // The sync that begins now includes all updates that arrived while it waited.
       this.#hasPendingUpdate = false;
       return !this.#closed && (await this.#syncPod(this.pod ?? pod));
     } finally {
       cancelFirstStatus();
       this.#slot = undefined;
-      slot?.release();
+      slot.release();
     }
   }
 

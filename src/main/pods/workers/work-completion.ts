@@ -65,10 +65,10 @@ export class WorkCompletion {
     if (this.#closed) return;
     const delayMs = requeueDelayMs(kind, result, policy, clock.now(), random());
     workQueue.enqueue(uid, delayMs);
-    if (result.outcome === 'synced') timelines?.clearProblem(uid, 'task');
+    if (result.outcome === 'synced') timelines.clearProblem(uid, 'task');
     if (result.outcome !== 'failed') return;
-    timelines?.begin(uid, 'Retry', { dueMs: clock.monotonic() + delayMs });
-    timelines?.setProblem(uid, 'task', `${result.failure.reason}: ${result.failure.message}`);
+    timelines.begin(uid, 'Retry', { dueMs: clock.monotonic() + delayMs });
+    timelines.setProblem(uid, 'task', `${result.failure.reason}: ${result.failure.message}`);
     if (this.#canRetryEarly) onFailure();
     // The sync failed before it generated a status.
     if (failedIn === 'main' && statuses.get(uid) === undefined) this.#worker.refreshStatus();

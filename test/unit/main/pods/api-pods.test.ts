@@ -26,9 +26,9 @@ async function aNodeWithApi() {
     missingFeaturesForUpdate: (_, { spec }) => (spec.activeDeadlineSeconds === 7 ? 'this node cannot' : null),
   });
   const api = new FakePodApi();
-  const { podManager, cache, clock, handlers, runHousekeeping, workers: podWorkers } = node;
+  const { podManager, timelines, cache, clock, handlers, runHousekeeping, workers: podWorkers } = node;
   const logger = node.logs.logger;
-  const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger, random: () => 0 });
+  const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, timelines, clock, logger, random: () => 0 });
   node.sink = manager;
   const act = async (change: () => void | Promise<void>) => {
     await change();

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StatusFeatures } from '../../../../../src/main/pods/api-status/generate-api-pod-status.ts';
-import { ApiStatusCache, type StatusUpdate } from '../../../../../src/main/pods/api-status/api-status-cache.ts';
+import type { StatusUpdate } from '../../../../../src/main/pods/api-status/api-status-cache.ts';
 import type { Pod, PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID, PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aLogger } from '../../../../support/logger.ts';
+import { anApiStatusCache } from '../../../../support/pods/pod-parts.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
@@ -16,8 +17,7 @@ const terminated = { state: 'terminated', finished: true, deleted: true, evicted
 function aCache({ mirror, ...features }: { mirror?: Pod } & Partial<StatusFeatures> = {}) {
   const updates: StatusUpdate[] = [];
   const logs = aLogger();
-  const statuses = new ApiStatusCache({
-    node: () => ({ hostIPs: ['192.0.2.1'], runtimeName: 'containerd' }),
+  const statuses = anApiStatusCache({
     mirrorOf: () => mirror,
     sink: { set: (update) => void updates.push(update), expedite: () => {}, forget: () => {} },
     features: statusFeaturesWith(features),

@@ -7,6 +7,7 @@ import { apiError } from '../../../../support/api-server/fake-api.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { FakePodApi } from '../../../../support/api-server/fake-pod-api.ts';
 import { silentLogger } from '../../../../support/logger.ts';
+import { aPodTimelines } from '../../../../support/pods/pod-parts.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -32,7 +33,15 @@ table('foreign writes survive, the kubelet’s last status arrives, and deleted 
       const api = new FakePodApi();
       const clock = new FakeClock();
       const podManager = new PodManager();
-      const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, clock, logger: silentLogger, random });
+      const manager = new StatusManager({
+        client: api,
+        apiPod: api.apiPod,
+        podManager,
+        timelines: aPodTimelines(clock),
+        clock,
+        logger: silentLogger,
+        random,
+      });
       const names = ['a', 'b', 'c', 'd'];
       const pods = names.map((name) =>
         aPod({ metadata: { name, uid: name, annotations: { 'kubernetes.io/config.source': 'api' } }, status: { phase: 'Pending' } }),

@@ -1,16 +1,15 @@
 /** A pod whose handling throws, and a healthy pod: the exception affects only its own pod. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiStatusCache } from '../../../../../src/main/pods/api-status/index.ts';
 import { podListOf } from '../../../../support/server/pod-list.ts';
 import { sourcePodList } from '../../../../../src/main/server/source-pod-list.ts';
 import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
-import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { settle } from '../../../../support/fake-clock.ts';
 import { aStaticPod, FakeNode } from '../../../../support/pods/fake-node.ts';
+import { anApiStatusCache } from '../../../../support/pods/pod-parts.ts';
 import { aPod } from '../../../../support/pods/pods.ts';
 import { aLogger } from '../../../../support/logger.ts';
-import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
 const hostile = () => aStaticPod('hostile');
 const healthy = () => aStaticPod('healthy');
@@ -113,15 +112,13 @@ test('a pod that is removed during its back-off is not started again', async () 
 test('a pod whose status cannot be generated has the fault as its reason, and terminates', () => {
   const { logger, lines } = aLogger();
   const published: (string | undefined)[] = [];
-  const statuses = new ApiStatusCache({
+  const statuses = anApiStatusCache({
     node: throwBoom,
-    features: statusFeaturesWith(),
     sink: {
       set: ({ status }) => void published.push(`${status.phase} ${status.reason} ${status.message}`),
       expedite: () => {},
       forget: () => {},
     },
-    clock: new FakeClock(),
     logger,
   });
   statuses.regenerate(aPod(), null, { state: 'syncing', started: true });
@@ -137,7 +134,7 @@ test('a pod whose status cannot be generated has the fault as its reason, and te
 
 test('a fault changes only the reason of a known status, and nothing of a final status', () => {
   const { logger } = aLogger();
-  const statuses = new ApiStatusCache({ node: throwBoom, features: statusFeaturesWith(), clock: new FakeClock(), logger });
+  const statuses = anApiStatusCache({ node: throwBoom, logger });
   const running = aPod({ status: { phase: 'Running', podIP: '10.0.0.7' } });
   const { phase, podIP, reason } = statuses.regenerate(running, null, { state: 'syncing', started: true });
   assert.deepEqual([phase, podIP, reason], ['Running', '10.0.0.7', 'FailedSync']);
@@ -167,11 +164,9 @@ test('other updates of a pod do not shorten the back-off of its start', async ()
 
 test('a status manager that throws does not prevent a status', () => {
   const { logger } = aLogger();
-  const statuses = new ApiStatusCache({
+  const statuses = anApiStatusCache({
     node: () => ({ hostIPs: [], runtimeName: '' }),
-    features: statusFeaturesWith(),
     sink: { set: throwBoom, expedite: () => {}, forget: () => {} },
-    clock: new FakeClock(),
     logger,
   });
   assert.equal(statuses.regenerate(aPod(), null, { state: 'syncing', started: true }).phase, 'Pending');

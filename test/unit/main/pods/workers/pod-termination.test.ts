@@ -24,6 +24,16 @@ test('a removed pod is terminated, cleaned up and forgotten', async () => {
   assert.equal(node.statuses.get(uid('web')), undefined);
 });
 
+test('a static pod that returns when it has finished has a timeline of its own', async () => {
+  const node = await FakeNode.start();
+  const pod = await node.addRunningPod();
+  await node.remove(pod);
+  await node.completeAllTasks();
+  assert.equal(node.timelines.get(uid('web'))?.state, 'Finished');
+  await node.add(pod);
+  assert.equal(node.timelines.get(uid('web'))?.state, 'Starting');
+});
+
 test('a terminated pod stops its sync in flight, and the termination follows', async () => {
   const node = await FakeNode.start();
   const pod = aStaticPod('web');
