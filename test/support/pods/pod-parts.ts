@@ -1,4 +1,5 @@
 /** Single parts of main that handle pods, with what the wiring gives each of them where a test gives nothing else. */
+import { asActuated, type AllocatedPod } from '../../../src/main/allocation/index.ts';
 import { ApiStatusCache, type ApiStatusCacheDependencies } from '../../../src/main/pods/api-status/api-status-cache.ts';
 import { ProbeManager } from '../../../src/main/probes/index.ts';
 import { PodTimelines } from '../../../src/main/timeline/index.ts';
@@ -29,10 +30,15 @@ export function anApiStatusCache(dependencies: Partial<ApiStatusCacheDependencie
       logger,
     }),
     resizeConditions: { get: () => undefined },
-    actuatedPod: (pod) => pod,
+    actuatedPod: asActuated,
     features: statusFeaturesWith(),
     clock,
     logger,
     ...dependencies,
   });
+}
+
+/** What the status of a pod is made of that has no results of probes, and whose allocated resources are in force. */
+export function plainStatusInput(pod: AllocatedPod) {
+  return { pod, actuated: asActuated(pod), probeResults: () => undefined, isStarting: () => false };
 }

@@ -30,6 +30,7 @@ export function aManager(options: { readonly firstStatusDelayMs?: number; readon
     clock,
     logger: logs.logger,
     random: () => 0,
+    firstStatusDelayMs: 0,
     timelines: aPodTimelines(clock),
     ...options,
   });

@@ -54,6 +54,7 @@ test('an API server that is unavailable for ten minutes gets few requests, and a
     client,
     apiPod: podApi.apiPod,
     podManager,
+    firstStatusDelayMs: 0,
     timelines: aPodTimelines(clock),
     clock,
     logger,

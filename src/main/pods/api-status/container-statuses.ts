@@ -19,8 +19,8 @@ export type ContainerKind = 'init' | 'regular' | 'ephemeral';
 
 export interface ContainerStatusesInput {
   readonly pod: Pod;
-  /** The pod with the resources that are in force. Absent: the allocated ones. */
-  readonly actuated?: Pod;
+  /** The pod with the resources that are in force; the same object as `pod` when they are the allocated ones. */
+  readonly actuated: Pod;
   readonly status: RuntimePodStatus | null;
   readonly waiting: WaitingReasons;
   readonly node: Pick<NodeInfo, 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
@@ -31,10 +31,10 @@ export interface ContainerStatusesInput {
   readonly stopSignals: boolean;
   /** Gate ImageVolumeWithDigest. */
   readonly imageVolumeRefs: boolean;
-  /** Returns the results of an instance's probes. Absent: no container is probed, and probes count for nothing. */
-  readonly probeResults?: (id: ContainerID) => ContainerProbeResults | undefined;
-  /** Whether the postStart hook of an instance may still run. Absent: no. */
-  readonly isStarting?: (container: Container, id: ContainerID) => boolean;
+  /** Returns the results of an instance's probes. */
+  readonly probeResults: (id: ContainerID) => ContainerProbeResults | undefined;
+  /** Whether the postStart hook of an instance may still run. */
+  readonly isStarting: (container: Container, id: ContainerID) => boolean;
   /** The previous statuses come from a mirror pod. */
   readonly isPreviousFromMirror?: boolean;
 }
@@ -94,7 +94,7 @@ function statusFromRuntime(
 }
 
 /** Undefined when it is what was allocated. */
-function actuatedOf({ name }: Container, { pod, actuated = pod }: ContainerStatusesInput): ResourceRequirements | undefined {
+function actuatedOf({ name }: Container, { pod, actuated }: ContainerStatusesInput): ResourceRequirements | undefined {
   if (actuated === pod) return undefined;
   const { initContainers = [], containers } = actuated.spec;
   return [...initContainers, ...containers].find((container) => container.name === name)?.resources;
@@ -211,9 +211,9 @@ function withReadiness(
   if (kind === 'init' && !isRestartableInitContainer(container)) {
     return { ...status, started: isRunning, ready: status.state?.terminated?.exitCode === 0 };
   }
-  const results = id === undefined ? undefined : probeResults?.(id);
-  const hasStarted = isRunning && !(id !== undefined && isStarting?.(container, id));
-  const started = hasStarted && (!probeResults || !container.startupProbe || results?.startup === 'success');
-  const ready = started && (!probeResults || !container.readinessProbe || results?.readiness === 'success');
+  const results = id === undefined ? undefined : probeResults(id);
+  const hasStarted = isRunning && !(id !== undefined && isStarting(container, id));
+  const started = hasStarted && (!container.startupProbe || results?.startup === 'success');
+  const ready = started && (!container.readinessProbe || results?.readiness === 'success');
   return { ...status, started, ready };
 }

@@ -19,7 +19,7 @@ import { computePhase } from './phase.ts';
 import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 import { podAddresses } from './pod-addresses.ts';
 import { podResourcesStatus } from './pod-resources-status.ts';
-import { asActuated, type PodResizeConditions } from '../../allocation/index.ts';
+import type { PodResizeConditions } from '../../allocation/index.ts';
 import { isRestartingAll } from './restart-all.ts';
 import { truncateTerminationMessages } from './termination-messages.ts';
 import { toTerminatedStatuses } from './terminated-pod.ts';
@@ -46,8 +46,8 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly pod: AllocatedPod;
   /** The conditions of a resize that has not ended. */
   readonly resize?: PodResizeConditions;
-  /** The pod with the resources that are in force. Absent: the allocated ones. */
-  readonly actuated?: ActuatedPod;
+  /** The pod with the resources that are in force. */
+  readonly actuated: ActuatedPod;
   /** Where the pod's cgroup is not as it was allocated. */
   readonly podCgroup?: PodCgroupDifference;
   /** Null when the runtime has neither a sandbox nor a container of the pod. */
@@ -58,10 +58,10 @@ export interface ApiStatusInput extends StatusFeatures {
   readonly isPreviousFromMirror?: boolean;
   /** Why containers wait, from the last sync. */
   readonly waiting: WaitingReasons;
-  /** Returns the results of an instance's probes. Absent: no container is probed. */
-  readonly probeResults?: (id: ContainerID) => ContainerProbeResults | undefined;
-  /** Whether the postStart hook of an instance may still run. Absent: no. */
-  readonly isStarting?: (container: Container, id: ContainerID) => boolean;
+  /** Returns the results of an instance's probes. */
+  readonly probeResults: (id: ContainerID) => ContainerProbeResults | undefined;
+  /** Whether the postStart hook of an instance may still run. */
+  readonly isStarting: (container: Container, id: ContainerID) => boolean;
   readonly node: Pick<NodeInfo, 'hostIPs' | 'runtimeName'> & Partial<Pick<NodeInfo, 'runtimeHandlers'>>;
   readonly lifecycle: {
     /** No container of the pod is started again. */
@@ -125,7 +125,7 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     ...(given.podResources &&
       podResourcesStatus({
         pod,
-        inForce: phase === 'Running' ? (given.actuated ?? asActuated(pod)) : null,
+        inForce: phase === 'Running' ? given.actuated : null,
         podLevelResources: given.podLevelResources,
         ...(given.podCgroup && { podCgroup: given.podCgroup }),
       })),

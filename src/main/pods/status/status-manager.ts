@@ -24,8 +24,8 @@ export interface StatusManagerDependencies {
   /** The pod in the API source's watch cache, with its resource version; undefined when the cache does not have it. */
   readonly apiPod: (uid: PodUID) => Pod | undefined;
   readonly podManager: PodManager;
-  /** How long after the kubelet first saw a pod its first status may wait for the pod to run. Default: 0. */
-  readonly firstStatusDelayMs?: number;
+  /** How long after the kubelet first saw a pod its first status may wait for the pod to run. */
+  readonly firstStatusDelayMs: number;
   readonly timelines: PodTimelines;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -165,7 +165,7 @@ export class StatusManager implements StatusUpdateSink {
   }
 
   #firstStatusInMs({ update }: StatusEntry): number {
-    const { firstStatusDelayMs = 0, clock } = this.#deps;
+    const { firstStatusDelayMs, clock } = this.#deps;
     return Math.max(0, firstSeenMs(update.pod) + firstStatusDelayMs - clock.now());
   }
 

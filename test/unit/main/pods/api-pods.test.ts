@@ -28,7 +28,16 @@ async function aNodeWithApi() {
   const api = new FakePodApi();
   const { podManager, timelines, cache, clock, handlers, runHousekeeping, workers: podWorkers } = node;
   const logger = node.logs.logger;
-  const manager = new StatusManager({ client: api, apiPod: api.apiPod, podManager, timelines, clock, logger, random: () => 0 });
+  const manager = new StatusManager({
+    client: api,
+    apiPod: api.apiPod,
+    podManager,
+    firstStatusDelayMs: 0,
+    timelines,
+    clock,
+    logger,
+    random: () => 0,
+  });
   node.sink = manager;
   const act = async (change: () => void | Promise<void>) => {
     await change();

@@ -4,6 +4,7 @@ import { generateApiPodStatus, type ApiStatusInput } from '../../../../../src/ma
 import { failureReasons, type RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { PodStatus } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
+import { plainStatusInput } from '../../../../support/pods/pod-parts.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus, aSandbox } from '../../../../support/pods/pods.ts';
 import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
 
@@ -11,7 +12,7 @@ const nowMs = Date.UTC(2026, 0, 1);
 
 function statusOf(fields: Partial<ApiStatusInput> = {}): PodStatus {
   return generateApiPodStatus({
-    pod: aPod(),
+    ...plainStatusInput(fields.pod ?? aPod()),
     status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }),
     previous: undefined,
     waiting: {},

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { generateContainerStatuses } from '../../../../../src/main/pods/api-status/container-statuses.ts';
 import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import type { ContainerStatus } from '../../../../../src/shared/kubernetes/api.ts';
+import { plainStatusInput } from '../../../../support/pods/pod-parts.ts';
 import { aContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
@@ -14,7 +15,7 @@ test('status: a container shows the resources that the runtime reports', () => {
     aRuntimeContainer({ resources: { cpuShares, cpuQuota, cpuPeriod: 100_000, memoryLimitBytes: 64 * 1024 * 1024 } });
   const shown = (instances: RuntimeContainerStatus) => {
     const input = {
-      pod: aPod(),
+      ...plainStatusInput(aPod()),
       status: aRuntimePodStatus({ containers: [instances] }),
       waiting: {},
       node: { runtimeName: 'containerd' },
@@ -32,7 +33,7 @@ test('status: a container shows the resources that the runtime reports', () => {
 test('status: a container shows its image as the runtime reports it, with the repository digest', () => {
   const instances = aRuntimeContainer({ imageID: 'sha256:config', imageRef: 'local.example/app@sha256:manifest' });
   const input = {
-    pod: aPod(),
+    ...plainStatusInput(aPod()),
     status: aRuntimePodStatus({ containers: [instances] }),
     waiting: {},
     node: { runtimeName: 'r' },
@@ -53,7 +54,7 @@ table('status: a read-only mount shows whether the runtime makes it recursive', 
       const mount = { name: 'v', mountPath: '/v', readOnly: true, ...(mode && { recursiveReadOnly: mode }) };
       const node = { runtimeName: 'r', runtimeHandlers: handlers };
       const input = {
-        pod: aPod(),
+        ...plainStatusInput(aPod()),
         status: aRuntimePodStatus({ containers: [aRuntimeContainer()] }),
         waiting: {},
         node,
@@ -71,7 +72,7 @@ test('status: a container shows its mounts before it is created, and the recursi
   const modes = (containers: RuntimeContainerStatus[], can: boolean, before: readonly ContainerStatus[]) => {
     const node = { runtimeName: 'r', runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: can, userNamespaces: false }] };
     const input = {
-      pod: aPod(),
+      ...plainStatusInput(aPod()),
       status: aRuntimePodStatus({ containers }),
       waiting: {},
       node,
@@ -93,7 +94,7 @@ table('the stop signal is shown only with the feature gate', (row) => {
   const shown = (stopSignal: string | undefined, stopSignals: boolean | undefined) => {
     const instances = aRuntimeContainer(stopSignal === undefined ? {} : { stopSignal });
     const input = {
-      pod: aPod(),
+      ...plainStatusInput(aPod()),
       status: aRuntimePodStatus({ containers: [instances] }),
       waiting: {},
       node: { runtimeName: 'x' },
@@ -125,7 +126,7 @@ table('the image of an image volume is shown only with the feature gate', (row) 
       },
     });
     const status = aRuntimePodStatus({ containers: [aRuntimeContainer({ mounts })] });
-    const input = { pod, status, waiting: {}, node: { runtimeName: 'x' }, restarting: false, ...statusFeaturesWith() };
+    const input = { ...plainStatusInput(pod), status, waiting: {}, node: { runtimeName: 'x' }, restarting: false, ...statusFeaturesWith() };
     const features = imageVolumeRefs === undefined ? {} : { imageVolumeRefs };
     const [app] = generateContainerStatuses({ ...input, ...features }, [aContainer({ volumeMounts })], [], 'regular');
     return app?.volumeMounts?.map(({ volumeStatus }) => volumeStatus?.image?.imageRef);

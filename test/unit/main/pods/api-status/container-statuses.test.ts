@@ -5,6 +5,7 @@ import type { RuntimeContainerStatus } from '../../../../../src/shared/contracts
 import type { Container, ContainerStatus, PodSpec } from '../../../../../src/shared/kubernetes/api.ts';
 import type { ContainerID } from '../../../../../src/shared/kubernetes/ids.ts';
 import type { WaitingReasons } from '../../../../../src/shared/kubernetes/waiting-reasons.ts';
+import { plainStatusInput } from '../../../../support/pods/pod-parts.ts';
 import { aContainer, anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { table } from '../../../../support/table.ts';
 import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
@@ -217,7 +218,7 @@ table('status: a container', (row) => {
       const pod = aPod({ spec: { ...spec }, ...(deleted ? { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } } : {}) });
       const previous = before ? [{ name: container.name, image: 'i', imageID: '', ready: false, restartCount: 0, ...before }] : [];
       const input = {
-        pod,
+        ...plainStatusInput(pod),
         status: aRuntimePodStatus({ containers: instances }),
         waiting,
         node: { runtimeName: 'containerd' },
@@ -238,7 +239,14 @@ table('probes decide whether a running container has started and is ready', (row
     instance: Partial<RuntimeContainerStatus> = {},
   ) => {
     const status = aRuntimePodStatus({ containers: [aRuntimeContainer(instance)] });
-    const input = { pod: aPod(), status, waiting: {}, node: { runtimeName: 'r' }, restarting: false, ...statusFeaturesWith() };
+    const input = {
+      ...plainStatusInput(aPod()),
+      status,
+      waiting: {},
+      node: { runtimeName: 'r' },
+      restarting: false,
+      ...statusFeaturesWith(),
+    };
     const kind = container.restartPolicy === 'Always' ? 'init' : 'regular';
     const [generated] = generateContainerStatuses({ ...input, probeResults: () => results }, [aContainer(container)], [], kind);
     return `${generated?.started ? 'started' : 'not started'}, ${generated?.ready ? 'ready' : 'not ready'}`;

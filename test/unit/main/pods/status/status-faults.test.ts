@@ -37,6 +37,7 @@ table('foreign writes survive, the kubelet’s last status arrives, and deleted 
         client: api,
         apiPod: api.apiPod,
         podManager,
+        firstStatusDelayMs: 0,
         timelines: aPodTimelines(clock),
         clock,
         logger: silentLogger,
