@@ -12,6 +12,19 @@ export interface ActuatedRecord extends RecordedResources {
   readonly [resourceTruth]?: 'actuated';
 }
 
+/**
+ * The recorded size of a volume in memory whose record was lost. Nothing reports a size: the next sync sets the allocated one. A Go kubelet does so, too.
+ */
+export const unknownLimit = '0';
+
+export function withUnknownLimits<T extends { readonly emptyDirLimits?: ReadonlyMap<string, string> }>(
+  { emptyDirLimits }: PodAllocation,
+  record: T,
+): T {
+  const limits = [...(emptyDirLimits?.keys() ?? [])].map((name) => [name, unknownLimit] as const);
+  return limits.length === 0 ? record : { ...record, emptyDirLimits: new Map(limits) };
+}
+
 /** Returns a pod whose resources are in force, as those of a pod without a record of others are. */
 export function asActuated(pod: Pod): ActuatedPod {
   return pod as ActuatedPod;

@@ -18,7 +18,7 @@ import type { replaceAllSynced, syncFolder } from '../../shared/linux/write-dura
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
-import { asActuated, computeActuated, type ActuatedRecord } from './actuated-resources.ts';
+import { asActuated, computeActuated, withUnknownLimits, type ActuatedRecord } from './actuated-resources.ts';
 import { readBoundedFile } from '../../shared/files/read-bounded-file.ts';
 import { reconstructAllocation } from './resize/reconstruct.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
@@ -127,8 +127,10 @@ export class AllocationManager {
   setAllocatedResources(pod: Pod, runtime: RuntimePodStatus | null = null): void {
     const uid = podUID(pod);
     if (this.#admitted.get(uid)) return;
-    this.#admitted.set(uid, reconstructAllocation(pod, runtime, this.#gates) ?? toAllocation(pod, this.#gates));
-    this.#actuated.delete(uid);
+    const reconstructed = reconstructAllocation(pod, runtime, this.#gates);
+    this.#admitted.set(uid, reconstructed ?? toAllocation(pod, this.#gates));
+    if (reconstructed?.emptyDirLimits) this.#actuated.set(uid, withUnknownLimits(reconstructed, computeActuated(reconstructed, undefined)));
+    else this.#actuated.delete(uid);
     this.#writer.writeWithin(writeDelayMs);
   }
 

@@ -6,7 +6,7 @@ import { compareQuantities } from '../../../shared/kubernetes/quantity.ts';
 import { isSameResizable, resizableResources, withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
 import { isRestartableInitContainer } from '../../../shared/kubernetes/restart-policy.ts';
 import type { AllocatedPod } from '../allocated-pod.ts';
-import type { ActuatedRecord } from '../actuated-resources.ts';
+import { unknownLimit, type ActuatedRecord } from '../actuated-resources.ts';
 
 /** @param podLevel gate InPlacePodLevelResourcesVerticalScaling */
 export function isResizeInProgress(
@@ -20,8 +20,9 @@ export function isResizeInProgress(
   if (podResources && actuated.podLevel && !isSameResizable(resizableResources(podResources), resizableResources(actuated.podLevel)))
     return true;
   const limits = memoryLimitsOf(spec);
-  if ([...(actuated.emptyDirLimits ?? [])].some(([name, limit]) => limits.has(name) && compareQuantities(limits.get(name), limit) !== 0))
-    return true;
+  const isVolumeResized = ([name, limit]: readonly [string, string]) =>
+    limit !== unknownLimit && limits.has(name) && compareQuantities(limits.get(name), limit) !== 0;
+  if ([...(actuated.emptyDirLimits ?? [])].some(isVolumeResized)) return true;
   const containers = [...(spec.initContainers ?? []).filter(isRestartableInitContainer), ...spec.containers];
   return containers.some((container) => isRunning(container, status) && !isInForce(container));
 

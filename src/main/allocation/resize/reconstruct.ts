@@ -3,11 +3,12 @@
  * running containers. Without it a resize that was not finished would count as finished, and one that is not allocated as allocated; upstream takes a
  * missing record for no resources at all, and restarts containers whose policy asks for it. Pure.
  */
-import type { resourceTruth } from '../../../shared/contracts/pod-sync/allocation.ts';
+import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import { memoryLimitsOf } from '../../../shared/kubernetes/memory-volumes.ts';
 import { withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
-import type { ActuatedRecord } from '../actuated-resources.ts';
+import { withUnknownLimits } from '../actuated-resources.ts';
 import { toAllocation, type AllocationGates, type PodAllocation } from '../pod-allocation.ts';
 import { actualResources } from './actual-resources.ts';
 
@@ -34,17 +35,18 @@ function ownOf(inForce: ResourceRequirements, { limits: wanted = {} }: ResourceR
 /**
  * @param pod as its source has it, with its status
  * @param runtime null when the runtime's status is not known
- * @param podLevel gate InPlacePodLevelResourcesVerticalScaling
+ * @param gates InPlacePodLevelResourcesVerticalScaling, InPlacePodVerticalScalingMemoryBackedVolumes
  */
 export function reconstructActuated(
   pod: Pod,
   allocated: Pod,
   runtime: RuntimePodStatus | null,
-  podLevel: boolean,
-): Pick<ActuatedRecord, 'containers' | 'podLevel' | typeof resourceTruth> {
+  { podLevel, memoryBackedVolumes }: Pick<AllocationGates, 'podLevel' | 'memoryBackedVolumes'>,
+): ActuatedResources {
   const { resources } = allocated.spec;
   const reported = pod.status?.resources;
-  return inForce(pod, allocated, runtime, podLevel ? resources && reported && only(reported, resources) : undefined);
+  const found = inForce(pod, allocated, runtime, podLevel ? resources && reported && only(reported, resources) : undefined);
+  return memoryBackedVolumes ? withUnknownLimits({ containers: new Map(), emptyDirLimits: memoryLimitsOf(allocated.spec) }, found) : found;
 }
 
 /** @param podLimits whose limits a container without its own has */
@@ -53,7 +55,7 @@ function inForce(
   { spec }: Pod,
   runtime: RuntimePodStatus | null,
   podLimits: ResourceRequirements | undefined,
-): Pick<ActuatedRecord, 'containers' | 'podLevel' | typeof resourceTruth> {
+): ActuatedResources {
   const reported = reportedContainers(pod);
   const containers = [...(spec.initContainers ?? []), ...spec.containers].flatMap((container): [string, ResourceRequirements][] => {
     const status = reported.find(({ name }) => name === container.name);

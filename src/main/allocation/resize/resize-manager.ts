@@ -95,7 +95,7 @@ export class ResizeManager {
     conditions.adopt(pod);
     const allocated = allocationManager.updatePodFromAllocation(pod);
     if (allocationManager.takeUnrecorded(uid))
-      allocationManager.setActuated(uid, reconstructActuated(pod, allocated, runtimeStatus(uid), settings.podLevel));
+      allocationManager.setActuated(uid, reconstructActuated(pod, allocated, runtimeStatus(uid), settings));
     // The kubelet before this one may have ended between the allocation and its report.
     const isAccepted = isResizeInProgress(allocated, runtimeStatus(uid), allocationManager.actuated(uid), settings.podLevel);
     this.#consider(pod, 'pods_added', isAccepted ? 'accepted' : 'reverted');

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { asAllocated } from '../../../../../src/main/allocation/index.ts';
+import { isResizeInProgress } from '../../../../../src/main/allocation/resize/progress.ts';
 import { reconstructActuated, reconstructAllocation } from '../../../../../src/main/allocation/resize/reconstruct.ts';
 import type { ContainerStatus, Pod, PodStatus, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
 import type { RuntimeContainerResources, RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
@@ -69,7 +71,7 @@ table('what is in force in a pod whose record is lost', (row) => {
         spec: { containers: [aContainer({ resources: allocated })], ...(podLevel && { resources: podLevel }) },
         ...(status && { status }),
       });
-      const { containers, ...ofPod } = reconstructActuated(pod, pod, runtime ?? null, true);
+      const { containers, ...ofPod } = reconstructActuated(pod, pod, runtime ?? null, { podLevel: true });
       assert.deepEqual({ ...Object.fromEntries(containers), ...ofPod }, want);
     });
   }
@@ -101,6 +103,16 @@ test('a container is not allocated the limits of its pod, which it has', () => {
   const spec = { containers: [aContainer({ resources: own })], resources: { limits: { cpu: '1', memory: '1Gi' } } };
   const runtime = runtimeOf('running', { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 2 ** 30 });
   assert.deepEqual(appOf(aPod({ spec }), runtime), own);
-  const { containers } = reconstructActuated(aPod({ spec }), aPod({ spec }), runtime, true);
+  const { containers } = reconstructActuated(aPod({ spec }), aPod({ spec }), runtime, { podLevel: true });
   assert.deepEqual(containers.get('app'), { ...own, limits: { ...own.limits, memory: '1Gi' } });
+});
+
+test('the size of a volume in memory is not known when its record is lost', () => {
+  const volumes = [{ name: 'm', emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } }];
+  const pod = aPod({ spec: { containers: [aContainer()], volumes } });
+  const { emptyDirLimits } = reconstructActuated(pod, pod, null, { podLevel: true, memoryBackedVolumes: true });
+  assert.deepEqual(emptyDirLimits, new Map([['m', '0']]));
+  const record = { containers: new Map(), emptyDirLimits: emptyDirLimits! };
+  assert.equal(isResizeInProgress(asAllocated(pod), null, record, true), false);
+  assert.equal(reconstructActuated(pod, pod, null, { podLevel: true }).emptyDirLimits, undefined);
 });
