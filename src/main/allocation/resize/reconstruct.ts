@@ -5,7 +5,7 @@
  */
 import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import type { ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { memoryLimitsOf } from '../../../shared/kubernetes/memory-volumes.ts';
 import { withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
 import { withUnknownLimits } from '../actuated-resources.ts';
@@ -18,8 +18,16 @@ export function reconstructAllocation(pod: Pod, runtime: RuntimePodStatus | null
   if (!hasStarted) return null;
   const { podLevel: wanted, ...allocation } = toAllocation(pod, gates);
   const { containers, podLevel = wanted } = inForce(pod, pod, runtime, undefined);
+  const statuses = reportedContainers(pod);
+  // The status of a container that does not run has what was allocated.
+  const allocatedOf = (name: string, resources: ResourceRequirements) =>
+    containers.get(name) ??
+    withReported(
+      resources,
+      statuses.find((status) => status.name === name),
+    );
   return {
-    containers: new Map([...allocation.containers].map(([name, resources]) => [name, ownOf(containers.get(name) ?? resources, resources)])),
+    containers: new Map([...allocation.containers].map(([name, resources]) => [name, ownOf(allocatedOf(name, resources), resources)])),
     ...(podLevel && { podLevel }),
     ...(allocation.emptyDirLimits && { emptyDirLimits: allocation.emptyDirLimits }),
   };
@@ -62,7 +70,7 @@ function inForce(
     const instance = runtime?.containers.find(({ name }) => name === container.name);
     const isRunning = runtime ? instance?.state === 'running' : status?.state?.running !== undefined;
     if (!isRunning) return [];
-    const resources = withPodLimits(withReported(container, status), podLimits);
+    const resources = withPodLimits(withReported(container.resources ?? {}, status), podLimits);
     const actual = instance?.resources ? actualResources(resources, instance.resources, resources.requests?.['memory']) : resources;
     return [[container.name, actual]];
   });
@@ -75,7 +83,7 @@ function reportedContainers({ status }: Pod): readonly ContainerStatus[] {
 }
 
 /** CPU and memory as reported, the others as wanted: they can't be resized. */
-function withReported({ resources = {} }: Container, status: ContainerStatus | undefined): ResourceRequirements {
+function withReported(resources: ResourceRequirements, status: ContainerStatus | undefined): ResourceRequirements {
   const reported = status?.resources;
   if (!reported) return resources;
   const list = (kind: 'requests' | 'limits') => {

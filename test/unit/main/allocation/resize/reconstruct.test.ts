@@ -91,7 +91,8 @@ test('the allocation of a running pod is what is in force: a resize that its spe
   const [app] = status.containerStatuses!;
   const pod = wanting('2', { ...status, containerStatuses: [{ ...app!, containerID: 'containerd://1' }] });
   assert.deepEqual(appOf(pod, null), cpu('1'));
-  assert.deepEqual(appOf(pod, runtimeOf('exited')), cpu('2'));
+  assert.deepEqual(appOf(pod, runtimeOf('exited')), cpu('1'));
+  assert.deepEqual(appOf(wanting('2'), runtimeOf('exited')), cpu('2'));
   assert.deepEqual(
     appOf(wanting('2'), runtimeOf('running', { cpuShares: 512, cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 0 })),
     cpu('500m'),
