@@ -113,7 +113,7 @@ test('the size of a volume in memory is not known when its record is lost', () =
   const pod = aPod({ spec: { containers: [aContainer()], volumes } });
   const { emptyDirLimits } = reconstructActuated(pod, pod, null, { podLevel: true, memoryBackedVolumes: true });
   assert.deepEqual(emptyDirLimits, new Map([['m', '0']]));
-  const record = { containers: new Map(), emptyDirLimits: emptyDirLimits! };
+  const record = { containers: new Map(), emptyDirLimits };
   assert.equal(isResizeInProgress(asAllocated(pod), null, record, true), false);
   assert.equal(reconstructActuated(pod, pod, null, { podLevel: true }).emptyDirLimits, undefined);
 });
