@@ -99,6 +99,7 @@ export class GuestSuite {
     if (node === undefined) throw new Error('the guest has not been booted');
     const interrupt = () => void node.destroy();
     stop.addEventListener('abort', interrupt, { once: true });
+    if (stop.aborted) interrupt();
     const command = words.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
     try {
       await node.guest.run(`cd ${work} && ${command} > ${reportsInGuest}/suite.log 2>&1`, { timeoutMs: runTimeoutMs });
