@@ -2,6 +2,7 @@
 import { after, before, describe, test } from 'node:test';
 import { cgroupPath, type CgroupName } from '../../src/shared/cgroups/cgroup-names.ts';
 import { GuestNode } from '../support/guest/guest-node.ts';
+import { limitBelowUsageWaits, memoryQosConfig, podsOfEachClassAreResized } from '../support/guest/resize-scenarios.ts';
 import {
   allPodsHaveWhatIsNotReserved,
   burstableLevelFollowsItsPods,
@@ -17,7 +18,7 @@ import {
 describe('cgroup v2', () => {
   let node: GuestNode;
   before(async () => {
-    node = await GuestNode.start({ config: scenarioConfig });
+    node = await GuestNode.start({ config: { ...scenarioConfig, ...memoryQosConfig } });
   });
   after(() => node?.destroy());
 
@@ -52,7 +53,13 @@ describe('cgroup v2', () => {
       });
 
       test('a pod’s cgroup has its limits, and is gone after the pod', () => podHasItsLimits(host));
-      test('a manifest whose resources change is resized in place', () => changedManifestIsResized(host));
+      if (driver === 'cgroupfs') {
+        test('a manifest whose resources change is resized in place', () => changedManifestIsResized(host));
+      } else {
+        test('pods of each class grow and shrink in place, and nothing else of their cgroups changes', () =>
+          podsOfEachClassAreResized(node));
+        test('a memory limit below the usage waits until the memory is free', () => limitBelowUsageWaits(node));
+      }
       test('all pods have what is not reserved', () => allPodsHaveWhatIsNotReserved(host));
       test('the weight of the Burstable level follows its pods', () => burstableLevelFollowsItsPods(host));
       test('what a privileged container has made in its pod’s cgroup is removed with the pod', () => hostileCgroupsAreRemoved(host));
