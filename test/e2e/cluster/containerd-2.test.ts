@@ -12,7 +12,14 @@ import type { Pod, PodSpec } from '../../../src/shared/kubernetes/api.ts';
 import { buildImageArchive, busyboxArchive, groupsImage, imageCache } from '../../../lab/containerd/local-images.ts';
 import { Cleanups } from '../../support/cleanups.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
-import { burstableSteps, growsAndShrinks, guaranteedSteps, waitsForLessUsage } from '../../support/cluster/resize-scenarios.ts';
+import {
+  burstableSteps,
+  growsAndShrinks,
+  guaranteedSteps,
+  resizesPodLevel,
+  restartsByPolicy,
+  waitsForLessUsage,
+} from '../../support/cluster/resize-scenarios.ts';
 import { guaranteed, Resizes } from '../../support/cluster/resizes.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
@@ -267,6 +274,8 @@ describe('containerd 2.1', () => {
 
   test('a Guaranteed pod is resized in place', () => growsAndShrinks(cluster, 'guaranteed', guaranteedSteps));
   test('a Burstable pod is resized in place', () => growsAndShrinks(cluster, 'burstable', burstableSteps));
+  test('a container restarts if its resize policy says so', () => restartsByPolicy(cluster, 'restarts'));
+  test('the resources of a pod itself are resized', () => resizesPodLevel(cluster, 'pod-level'));
   test('a memory limit below the usage waits for less usage', () => waitsForLessUsage(cluster, 'full'));
 
   test('pods are resized though the runtime takes no resources of their sandboxes, which it is asked for once', async () => {

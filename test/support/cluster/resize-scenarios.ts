@@ -1,9 +1,9 @@
 /** What in-place resizes must do with every containerd. The tests of each version name the scenarios. */
 import assert from 'node:assert/strict';
-import type { ResourceRequirements } from '../../../src/shared/kubernetes/api.ts';
+import type { Pod, ResourceRequirements } from '../../../src/shared/kubernetes/api.ts';
 import { aBusybox } from '../kubelet/test-node.ts';
 import type { TestClusterNode } from './cluster-node.ts';
-import { appOf, cgroupValues, condition, guaranteed, mebibyte, Resizes, withResources } from './resizes.ts';
+import { appOf, cgroupValues, condition, guaranteed, hasNoResize, mebibyte, Resizes, withResources } from './resizes.ts';
 
 interface Step {
   readonly resources: ResourceRequirements;
@@ -15,6 +15,7 @@ export const guaranteedSteps: readonly Step[] = [
   { resources: guaranteed('100m', '64Mi'), values: cgroupValues(102, 10_000, 64 * mebibyte) },
   { resources: guaranteed('200m', '64Mi'), values: cgroupValues(204, 20_000, 64 * mebibyte) },
   { resources: guaranteed('200m', '128Mi'), values: cgroupValues(204, 20_000, 128 * mebibyte) },
+  { resources: guaranteed('100m', '160Mi'), values: cgroupValues(102, 10_000, 160 * mebibyte) },
   { resources: guaranteed('50m', '32Mi'), values: cgroupValues(51, 5000, 32 * mebibyte) },
 ];
 const burstable = (request: string, cpu: string, memory: string) => ({
@@ -82,4 +83,38 @@ export async function waitsForLessUsage(node: TestClusterNode, name: string): Pr
     status?.containerStatuses?.map(({ containerID, restartCount }) => [containerID, restartCount]);
   assert.deepEqual(identities(resized), identities(created));
   await resizes.untilEvents(name, 'ResizeStarted', 'ResizeError', 'ResizeCompleted');
+}
+
+export async function restartsByPolicy(node: TestClusterNode, name: string): Promise<void> {
+  const resizes = new Resizes(node);
+  const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+  await node.create(name, withResources(guaranteed('100m', '64Mi'), { resizePolicy }));
+  await node.untilRunning(name);
+  await resizes.of(name, guaranteed('200m', '128Mi'));
+  const resized = await resizes.until(name, ({ restartCount, ready }) => restartCount === 1 && ready);
+  assert.deepEqual(appOf(resized)?.resources, guaranteed('200m', '128Mi'));
+  assert.deepEqual(await resizes.values(name), cgroupValues(204, 20_000, 128 * mebibyte));
+  assert.equal(await node.exec(name, 'echo $CPU'), '200\n');
+  await resizes.of(name, guaranteed('100m', '128Mi'));
+  const again = await resizes.until(name, ({ resources }) => resources?.limits?.['cpu'] === '100m');
+  assert.equal(appOf(again)?.restartCount, 1);
+}
+
+export const podLevelResized = { limits: { cpu: '200m', memory: '128Mi' }, requests: { cpu: '50m', memory: '64Mi' } };
+
+export async function resizesPodLevel(node: TestClusterNode, name: string): Promise<Pod> {
+  const resizes = new Resizes(node);
+  const podLevel = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '100m', memory: '128Mi' } };
+  await node.create(name, { ...withResources({}), resources: podLevel });
+  await node.untilRunning(name);
+  assert.deepEqual(await resizes.events(name), []);
+  const patch = JSON.stringify({ spec: { resources: { limits: { cpu: '200m' } } } });
+  await node.kubectl('patch', 'pod', name, '--subresource', 'resize', '-p', patch);
+  const resized = await node.until(name, 'is resized', (pod) => hasNoResize(pod) && pod.status?.resources?.limits?.['cpu'] === '200m');
+  assert.equal(appOf(resized)?.restartCount, 0);
+  assert.equal((await resizes.values(name))[1], '20000');
+  const completed = await node.untilEvent(name, 'ResizeCompleted', /^Pod resize completed: /);
+  const { resources } = JSON.parse(completed.message.slice('Pod resize completed: '.length)) as { resources: unknown };
+  assert.deepEqual(resources, podLevelResized);
+  return resized;
 }
