@@ -94,6 +94,17 @@ describe('a resize beside faults', () => {
     await until('hanging', 'is resized', isResized('200m'));
   });
 
+  test('a pod is deleted though the runtime does not answer its update', async () => {
+    await create('ending');
+    await node.runtime.control.fault({ call: update, id: 'ending', kind: 'hang' });
+    await resize('ending', '200m');
+    await waitUntil('the call hangs', async () => ((await node.runtime.control.counters())[update]?.inFlight ?? 0) > 0);
+    await node.cluster.api.delete(pathOf('ending'));
+    // The call has two minutes.
+    await waitUntil('the pod is gone', async () => !(await node.cluster.api.find(pathOf('ending'))), 60_000);
+    await node.runtime.control.clearFaults();
+  });
+
   const faults: { name: string; error: RegExp; set: () => void; clear: () => void }[] = [
     {
       name: 'full',

@@ -28,7 +28,7 @@ import { TaskChannel, type PodTask, type TaskHandlers } from './task-channel.ts'
 export interface PodSyncRun {
   /** Rejects only when the pool is closed (KubeletError `ThreadClosed`). */
   readonly result: Promise<PodSyncResult>;
-  /** Stops the task at its next consistent point. With `podEnds` the task does not wait for a sandbox that is being created. */
+  /** Stops the task at its next consistent point. With `podEnds` the task does not wait for a sandbox that is being created, or for a resize. */
   stop(podEnds: boolean): void;
   shrinkGracePeriod(gracePeriodSeconds: number): void;
 }

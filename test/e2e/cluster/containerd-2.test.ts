@@ -275,7 +275,9 @@ describe('containerd 2.1', () => {
   test('a Guaranteed pod is resized in place', () => growsAndShrinks(cluster, 'guaranteed', guaranteedSteps));
   test('a Burstable pod is resized in place', () => growsAndShrinks(cluster, 'burstable', burstableSteps));
   test('a container restarts if its resize policy says so', () => restartsByPolicy(cluster, 'restarts'));
-  test('the resources of a pod itself are resized', () => resizesPodLevel(cluster, 'pod-level'));
+  test('the resources of a pod itself are resized', async () => {
+    await resizesPodLevel(cluster, 'pod-level');
+  });
   test('a memory limit below the usage waits for less usage', () => waitsForLessUsage(cluster, 'full'));
 
   test('pods are resized though the runtime takes no resources of their sandboxes, which it is asked for once', async () => {

@@ -70,5 +70,5 @@ export type PodSyncNotification =
 
 /** Main to task; no reply. */
 export type PodSyncCommand =
-  /** Stop at the next consistent point; the result is `stopped`. With `podEnds` the task does not wait for a sandbox that is being created. */
+  /** Stop at the next consistent point; the result is `stopped`. With `podEnds` the task does not wait for a sandbox that is being created, or for a resize. */
   { readonly type: 'stop'; readonly podEnds?: boolean } | { readonly type: 'shrinkGracePeriod'; readonly gracePeriodSeconds: number };

@@ -57,9 +57,10 @@ export interface PodRuntime {
   removeContainer(id: ContainerID): Promise<void>;
   /** Finds the instances of one container name in a sandbox; restricted like `findSandboxes`. */
   findContainers(sandboxID: SandboxID, name: string): Promise<FoundContainer[]>;
-  updateContainerResources(id: ContainerID, resources: LinuxContainerResources): Promise<void>;
-  /** Sends the resources of the pod's cgroup to the runtime. Returns false when the runtime does not have this call. */
-  updatePodSandboxResources(id: SandboxID, resources: SandboxResources): Promise<boolean>;
+  /** The signal cancels the call, also in the runtime. */
+  updateContainerResources(id: ContainerID, resources: LinuxContainerResources, signal?: AbortSignal): Promise<void>;
+  /** Sends the resources of the pod's cgroup to the runtime. Returns false when the runtime does not have this call. The signal cancels it. */
+  updatePodSandboxResources(id: SandboxID, resources: SandboxResources, signal?: AbortSignal): Promise<boolean>;
   /** Returns false when the runtime does not have this call. */
   updatePodCIDR(podCIDR: string): Promise<boolean>;
   execSync(id: ContainerID, command: readonly string[], deadlineMs: number, signal?: AbortSignal): Promise<ExecResult>;
@@ -148,13 +149,13 @@ export function createPodRuntime(
         state: containerStates[state] ?? 'unknown',
       }));
     },
-    updateContainerResources: async (containerId, linux) => {
-      await runtime.call('updateContainerResources', { containerId, linux, annotations: {} }, limits);
+    updateContainerResources: async (containerId, linux, signal) => {
+      await runtime.call('updateContainerResources', { containerId, linux, annotations: {} }, { ...limits, ...(signal && { signal }) });
     },
-    updatePodSandboxResources: async (podSandboxId, { overhead, resources }) => {
+    updatePodSandboxResources: async (podSandboxId, { overhead, resources }, signal) => {
       if (nowMs() < sandboxUpdatesAbsentUntilMs) return false;
       try {
-        await runtime.call('updatePodSandboxResources', { podSandboxId, overhead, resources }, limits);
+        await runtime.call('updatePodSandboxResources', { podSandboxId, overhead, resources }, { ...limits, ...(signal && { signal }) });
         return true;
       } catch (err) {
         if (!isNotImplemented(err)) throw err;

@@ -86,7 +86,7 @@ export class TaskChannelClient {
     return this.#stop.signal;
   }
 
-  /** Aborts when the pod ends: what the runtime is still creating for the pod is not needed any more. */
+  /** Aborts when the pod ends: what the runtime is still creating or resizing for the pod is not needed any more. */
   get podEnds(): AbortSignal {
     return this.#podEnds.signal;
   }

@@ -134,7 +134,8 @@ class ResizeExecution {
   /** Returns whether the runtime takes the resources. One that has not taken them is not asked again in this sync. */
   async #tellRuntime(resources: SandboxResources): Promise<boolean> {
     if (this.#ignoresSandbox) return false;
-    const isTaken = await this.#context.runtime.updatePodSandboxResources(this.#request.sandboxID, resources);
+    const { runtime, channel } = this.#context;
+    const isTaken = await runtime.updatePodSandboxResources(this.#request.sandboxID, resources, channel.podEnds);
     this.#ignoresSandbox = !isTaken;
     return isTaken;
   }
@@ -148,7 +149,8 @@ class ResizeExecution {
     const update = containerResources({ ...input, ...allocation.containers?.get(container.name) });
     // One that is not throttled any more keeps no earlier value. Upstream sends none.
     const unified = settings.cgroupVersion === 2 ? { 'memory.high': 'max', ...update.unified } : update.unified;
-    await runtime.updateContainerResources(id, { ...update, unified });
+    // A runtime that does not answer must not hold up the end of the pod.
+    await runtime.updateContainerResources(id, { ...update, unified }, channel.podEnds);
     this.#inForce.set(container.name, inForce);
     channel.actuated({ containers: new Map([[container.name, resources]]) });
   }
