@@ -132,7 +132,7 @@ describe('a resize that does not fit', () => {
     const waiting = await read(gauges);
     assert.equal(waiting['kubelet_pod_pending_resizes{priority_bucket="normal",reason="deferred"}'], 1);
 
-    // It has all but 900m of the node.
+    // The greedy pod has all but 900m of the node.
     await resizes.of('greedy', cpu(20));
     await untilAllocated('undecided', '890m', Date.now());
     const resized = await resizes.until('undecided', () => true);
