@@ -1,5 +1,6 @@
 /** Node settings that change what a pod or a client gets. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -129,7 +130,8 @@ describe('node settings in a cluster', () => {
   });
 
   test('volumes that another kubelet has left in use are listed until none is mounted any more', async (t) => {
-    const staged = join(node.node.rootDir, 'plugins/driver/globalmount');
+    const folder = createHash('sha256').update('v1').digest('hex');
+    const staged = join(node.node.rootDir, 'plugins/kubernetes.io/csi/driver', folder, 'globalmount');
     mkdirSync(staged, { recursive: true });
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', staged]);
     t.after(() => void spawnSync('umount', ['-q', staged]));

@@ -47,6 +47,8 @@ export interface ClusterNodeOptions {
    */
   readonly mayReport: Promise<unknown>;
   readonly events: EventSink;
+  /** Called with the server's Node after each update of its status, with or without a write. */
+  readonly onReported?: (node: Node) => void;
   /** Called when heartbeats failed more than once. The client should then renew its connections. */
   readonly onRepeatedHeartbeatFailure: () => void;
   readonly clock: Clock;
@@ -265,6 +267,7 @@ export class ClusterNode {
 
   #onReported(node: Node): void {
     this.#isReported = true;
+    this.#options.onReported?.(node);
     if (isReady(node)) this.#latency.markReady();
   }
 

@@ -21,7 +21,6 @@ export { isReady, type Node, type NodeCondition, type NodeEvent, type NodeStatus
 export type { NodeStore, StoredNode } from './node-store.ts';
 export { isExtendedResource } from '../../shared/kubernetes/resource-names.ts';
 export { declaredFeatures } from './status/declared-features.ts';
-export { LeftVolumes } from './status/left-volumes.ts';
 export { LocalNodeStatus, type LocalNodeStatusOptions } from './status/local-node-status.ts';
 export { excessiveReservations, nodeAllocatable, nodeCapacity, resourceSettings } from './status/node-capacity.ts';
 export { RuntimeState } from './status/runtime-state.ts';

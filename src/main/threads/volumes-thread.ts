@@ -5,6 +5,7 @@ import type {
   UnpublishVolumeRequest,
   VolumeReply,
   VolumesApi,
+  VolumesNotification,
   VolumesWorkerData,
 } from '../../shared/contracts/volumes.ts';
 import { LazyThread } from './lazy-thread.ts';
@@ -12,6 +13,7 @@ import { startThread, type Settings, type ThreadDependencies } from './start-thr
 
 export interface VolumesThreadOptions extends ThreadDependencies {
   readonly settings: Settings<VolumesWorkerData, 'drivers'>;
+  readonly onNotification: (notification: VolumesNotification) => void;
 }
 
 /** A reply of a driver has at most 1 MiB, and main bounds the volumes of a pod. */
@@ -22,17 +24,22 @@ export class VolumesThread {
   readonly #drivers = new Map<string, string>();
   readonly #lazy: LazyThread<VolumesApi>;
 
-  constructor({ settings, ...dependencies }: VolumesThreadOptions) {
+  constructor({ settings, onNotification, ...dependencies }: VolumesThreadOptions) {
     this.#lazy = new LazyThread(() =>
       startThread<VolumesApi, VolumesWorkerData>({
         ...dependencies,
         name: 'volumes',
         resourceLimits,
+        onNotification: (notification) => onNotification(notification as VolumesNotification),
         onStart: () => ({ ...settings, drivers: new Map(this.#drivers) }),
       }),
     );
   }
 
+  /** Starts the thread. Resolves when `onNotification` was called with what is on the node. */
+  recover(): Promise<void> {
+    return this.#lazy.thread.call((api) => api.recover(), { deadlineMs: null, retry: true });
+  }
   /** The thread limits the time of a driver's calls, and a volume's operations wait for each other. */
   async setDriver(name: string, endpoint: string): Promise<DriverReply> {
     const reply = await this.#lazy.thread.call(async (api) => await api.setDriver(name, endpoint), { deadlineMs: null, retry: true });

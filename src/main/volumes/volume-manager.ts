@@ -12,6 +12,7 @@ import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import type { Attachment, Attachments } from './attachments/attachments.ts';
 import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from './claims/claim-of-volume.ts';
 import { toInlineRequest, toPublishRequest, type SecretTexts } from './claims/to-publish-request.ts';
 import { Operations } from './operations.ts';
@@ -21,6 +22,8 @@ export interface VolumeManagerOptions {
   /** Undefined when standalone. */
   readonly objects: VolumeObjects | undefined;
   readonly thread: Pick<VolumesApi, 'publishVolume' | 'unpublishVolume'>;
+  /** Undefined when standalone. */
+  readonly attachments: Pick<Attachments, 'untilAttached' | 'release'> | undefined;
   /** Syncs the pod: what it waits for has ended. */
   readonly wake: (uid: PodUID) => void;
   readonly clock: Clock;
@@ -34,8 +37,12 @@ interface KnownPod {
   readonly operations: Set<string>;
   /** The volumes that are with the volumes thread, by the name of their folder. */
   readonly publishing: Set<string>;
-  /** No container runs any more: nothing is published. */
-  isEnding: boolean;
+  /** What a volume waits for before it is with the volumes thread, by its name in the pod. */
+  readonly waitingFor: Map<string, string>;
+  /** The volumes that were to be attached, by the name of their folder. */
+  readonly attaching: Set<string>;
+  /** Aborted: no container runs any more, nothing is published. */
+  readonly ending: AbortController;
 }
 
 export class VolumeManager {
@@ -73,7 +80,10 @@ export class VolumeManager {
       () => this.#publish(pod, volume),
       () => this.#options.wake(uid),
     );
-    return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(volumeName)} is being mounted`, outcome.runningMs);
+    if ('result' in outcome) return outcome.result;
+    const attaching = known.waitingFor.get(volumeName);
+    if (attaching !== undefined) return { ...waiting(attaching, outcome.runningMs), isUnattached: true };
+    return waiting(`volume ${goQuote(volumeName)} is being mounted`, outcome.runningMs);
   }
 
   /** Never rejects. */
@@ -94,16 +104,19 @@ export class VolumeManager {
   end(uid: PodUID): void {
     const known = this.#pods.get(uid);
     if (!known) return;
-    known.isEnding = true;
+    known.ending.abort();
     for (const specName of known.publishing) void this.unpublish(uid, specName);
   }
 
   /** Nothing of the pod is left on this node. */
   forget(uid: PodUID): void {
-    for (const key of this.#pods.get(uid)?.operations ?? []) {
+    const known = this.#pods.get(uid);
+    for (const key of known?.operations ?? []) {
       this.#publishing.forget(key);
       this.#unpublishing.forget(key);
     }
+    known?.ending.abort();
+    for (const specName of known?.attaching ?? []) this.#options.attachments?.release(uid, specName);
     this.#pods.delete(uid);
   }
 
@@ -113,7 +126,14 @@ export class VolumeManager {
   }
 
   #known(uid: PodUID): KnownPod {
-    const known = this.#pods.get(uid) ?? { published: new Map(), operations: new Set(), publishing: new Set(), isEnding: false };
+    const known = this.#pods.get(uid) ?? {
+      published: new Map(),
+      operations: new Set(),
+      publishing: new Set(),
+      waitingFor: new Map(),
+      attaching: new Set(),
+      ending: new AbortController(),
+    };
     this.#pods.set(uid, known);
     return known;
   }
@@ -123,9 +143,15 @@ export class VolumeManager {
       const request = volume.csi ? await this.#inlineRequest(pod, volume, volume.csi) : await this.#claimRequest(pod, volume);
       if (typeof request === 'string') return { outcome: 'unprocessed', message: request };
       const known = this.#pods.get(podUID(pod));
-      if (!known || known.isEnding) return { outcome: 'waiting', message: `volume ${goQuote(volume.name)} is not mounted: the pod ends` };
+      if (!known || known.ending.signal.aborted) return podEnds(volume);
+      const attachment = request.needsAttachment ? await this.#attach(known, volume, request) : notNeeded;
+      if (attachment.outcome !== 'attached') return attachment;
+      if (known.ending.signal.aborted) return podEnds(volume);
       known.publishing.add(request.specName);
-      const reply = await this.#options.thread.publishVolume(request).finally(() => known.publishing.delete(request.specName));
+      const { publishContext } = attachment;
+      const reply = await this.#options.thread
+        .publishVolume({ ...request, publishContext })
+        .finally(() => known.publishing.delete(request.specName));
       if (reply.outcome === 'failed') return reply;
       const published = { specName: request.specName, readOnly: request.readOnly };
       known.published.set(volume.name, published);
@@ -133,6 +159,14 @@ export class VolumeManager {
     } catch (err) {
       return { outcome: 'failed', message: `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}` };
     }
+  }
+
+  async #attach(known: KnownPod, { name }: Volume, request: PublishVolumeRequest): Promise<Attachment> {
+    const { attachments } = this.#options;
+    if (!attachments) return { outcome: 'failed', message: standalone };
+    known.attaching.add(request.specName);
+    const setWaiting = (message: string) => known.waitingFor.set(name, message);
+    return attachments.untilAttached(request, setWaiting, known.ending.signal).finally(() => known.waitingFor.delete(name));
   }
 
   /** Resolves with the reason as text why the volume can't be used. */
@@ -178,7 +212,9 @@ export class VolumeManager {
   async #unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
     try {
       const reply = await this.#options.thread.unpublishVolume({ podUID: uid, specName });
-      return reply.outcome === 'failed' ? reply : { outcome: 'unpublished' };
+      if (reply.outcome === 'failed') return reply;
+      this.#options.attachments?.release(uid, specName);
+      return { outcome: 'unpublished' };
     } catch (err) {
       return { outcome: 'failed', message: messageOf(err) };
     }
@@ -190,6 +226,12 @@ function isOutsidePod({ persistentVolumeClaim, ephemeral, csi }: Volume): boolea
 }
 
 const standalone = 'kube client is not configured: this kubelet runs standalone';
+
+const notNeeded: Attachment = { outcome: 'attached', publishContext: {} };
+
+function podEnds({ name }: Volume): VolumeNotReady {
+  return { outcome: 'waiting', message: `volume ${goQuote(name)} is not mounted: the pod ends` };
+}
 
 async function readSecret(
   objects: VolumeObjects,

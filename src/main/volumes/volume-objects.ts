@@ -1,5 +1,6 @@
 /** Reads claims, persistent volumes and CSI drivers, each with one GET: the Node authorizer allows neither lists nor watches of the first two. */
 import type { Clock } from '../../shared/time/clock.ts';
+import type { VolumeAttachment } from './attachments/attachment-status.ts';
 import { ApiError, apiPath, isNotFound, type ApiClient, type ApiObject } from '../api/index.ts';
 
 export interface PersistentVolumeClaim extends ApiObject {
@@ -64,6 +65,11 @@ export class VolumeObjects {
   /** Rejects with ApiError. */
   async volume(name: string): Promise<PersistentVolume> {
     return this.#get(apiPath('api', 'v1', 'persistentvolumes', name));
+  }
+
+  /** Rejects with ApiError. */
+  async attachment(name: string): Promise<VolumeAttachment> {
+    return this.#get(apiPath('apis', 'storage.k8s.io', 'v1', 'volumeattachments', name));
   }
 
   /** Resolves with the texts of a Secret that a volume refers to. Rejects with ApiError. */

@@ -6,7 +6,7 @@ import { createApiClient, createReviews, type ApiClient, type ApiConnection, typ
 import type { ClientCredentials } from '../certificates/index.ts';
 import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 import type { KubeletContext } from './kubelet-context.ts';
-import { ClusterNode, type LocalNodeStatus } from '../node/index.ts';
+import { ClusterNode, type ClusterNodeOptions } from '../node/index.ts';
 import { EventRecorder, EventsAfterStatus, type EventsAfterStatusOptions, type EventSink } from '../events/index.ts';
 import { ownerUID } from '../pods/static/mirror-pod.ts';
 import { MirrorPods, type MirrorPodsDependencies } from '../pods/static/mirror-pods.ts';
@@ -95,17 +95,15 @@ export class Cluster {
     return startStatusManager({ ...this.#options, ...stores, client: this.client });
   }
 
-  /** Registers the node and keeps its status and lease. For `mayReport` see ClusterNodeOptions. */
-  startClusterNode(local: LocalNodeStatus, events: EventSink, mayReport: Promise<unknown>): ClusterNode {
+  /** Registers the node and keeps its status and lease. For the parameters see ClusterNodeOptions. */
+  startClusterNode(deps: Pick<ClusterNodeOptions, 'local' | 'events' | 'mayReport' | 'onReported'>): ClusterNode {
     const { clock, options, log, shutdown } = this.#options;
     const clusterNode = ClusterNode.start({
+      ...deps,
       client: this.client,
-      local,
       config: options.live.view,
       featureGates: options.featureGates,
       rootDir: options.flags.rootDirectory,
-      mayReport,
-      events,
       onRepeatedHeartbeatFailure: () => this.#connection.renewConnections(),
       clock,
       logger: log('node'),

@@ -1,26 +1,32 @@
 /** Creates the volume manager, which follows the pods that have volumes from outside. */
 import { Listeners } from '../../shared/concurrency/listeners.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
-import { VolumeManager, type VolumeManagerOptions } from '../volumes/index.ts';
+import { Attachments, VolumeManager, type AttachmentsOptions, type VolumeManagerOptions } from '../volumes/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
 export interface VolumeManagerStart
-  extends Pick<KubeletContext, 'clock' | 'podLifecycle'>, Pick<VolumeManagerOptions, 'objects' | 'thread'> {}
+  extends Pick<KubeletContext, 'clock' | 'podLifecycle'>, Pick<VolumeManagerOptions, 'objects' | 'thread'> {
+  /** Undefined when standalone. */
+  readonly attachments: Omit<AttachmentsOptions, 'wake' | 'clock'> | undefined;
+}
 
 export interface Volumes {
   readonly volumeManager: VolumeManager;
   /** Called with the pod for which a volume was published, or failed. */
   readonly volumeChanges: Listeners<[uid: PodUID]>;
+  readonly attachments: Attachments | undefined;
 }
 
-export function createVolumeManager({ clock, podLifecycle, objects, thread }: VolumeManagerStart): Volumes {
+export function createVolumeManager({ clock, podLifecycle, objects, thread, attachments: settings }: VolumeManagerStart): Volumes {
   const volumeChanges = new Listeners<[uid: PodUID]>();
-  const volumeManager = new VolumeManager({ objects, thread, wake: (uid) => volumeChanges.notify(uid), clock });
+  const wake = (uid: PodUID) => volumeChanges.notify(uid);
+  const attachments = settings && new Attachments({ ...settings, wake, clock });
+  const volumeManager = new VolumeManager({ objects, thread, attachments, wake, clock });
   podLifecycle.register({
     name: 'volume-manager',
     terminated: (uid) => volumeManager.end(uid),
     finished: (uid) => volumeManager.forget(uid),
     forgotten: (uid) => volumeManager.forget(uid),
   });
-  return { volumeManager, volumeChanges };
+  return { volumeManager, volumeChanges, attachments };
 }

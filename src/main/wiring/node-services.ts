@@ -12,7 +12,6 @@ import type { KubeletContext } from './kubelet-context.ts';
 import {
   cpuHardcapErrors,
   excessiveReservations,
-  LeftVolumes,
   LocalNodeStatus,
   MachineWatch,
   nodeAllocatable,
@@ -27,6 +26,7 @@ import {
 } from '../node/index.ts';
 import { NodePressure } from '../eviction/index.ts';
 import { NodeShutdownState } from '../node-shutdown/index.ts';
+import { LeftMountsReader, VolumesInUse } from '../volumes/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 
@@ -52,6 +52,8 @@ export interface NodeServices {
   readonly pressure: NodePressure;
   /** The shutdown manager sets it. */
   readonly shutdown: NodeShutdownState;
+  /** Volumes are listed when `startVolumes` has read their records. */
+  readonly volumesInUse: VolumesInUse;
   /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
   readonly node: () => Node;
 }
@@ -76,7 +78,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const pressure = new NodePressure();
   const shutdown = new NodeShutdownState();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
-  const leftVolumes = new LeftVolumes({ rootDir: flags.rootDirectory, logger: log('node') });
+  const volumesInUse = new VolumesInUse();
+  const leftMounts = new LeftMountsReader({ rootDir: flags.rootDirectory, logger: log('node') });
   const local = LocalNodeStatus.start({
     nodeName,
     config,
@@ -87,8 +90,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     listImages: () => images.listImages(),
     pressures: () => ({ memory: pressure.has('MemoryPressure'), disk: pressure.has('DiskPressure'), pid: pressure.has('PIDPressure') }),
     shutdownError: () => shutdown.problem,
-    volumesInUse: () => leftVolumes.volumesInUse(),
-    refreshVolumes: (listed) => leftVolumes.refresh(listed),
+    volumesInUse: (status) => volumesInUse.list(status, leftMounts.current),
+    refreshVolumes: (listed) => leftMounts.refresh(listed.filter((name) => !volumesInUse.isUsed(name))),
     setupErrors: setupProblem === null ? [] : [setupProblem],
     softRequirementErrors: cpuHardcapErrors(host.cgroupVersion),
     healthErrors: () => [...threadErrors(heartbeats.threads(), clock.monotonic()), ...(serves ? [] : ['the server has yet to listen'])],
@@ -96,12 +99,16 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     logger: log('node'),
   });
   await yieldToEventLoop();
-  const clusterNode = cluster?.startClusterNode(local, events, Promise.all([untilPodsKnown(), serverListens])) ?? null;
+  const mayReport = Promise.all([untilPodsKnown(), serverListens]);
+  const onReported = ({ status = {} }: Node) => volumesInUse.reported(status);
+  const clusterNode = cluster?.startClusterNode({ local, events, mayReport, onReported }) ?? null;
   if (clusterNode) {
     runtimeState.onChanged(() => clusterNode.wake());
     machine.onChanged(() => clusterNode.wake());
     pressure.onChanged(() => clusterNode.wake());
     shutdown.onChanged(() => clusterNode.wake());
+    volumesInUse.onChanged(() => clusterNode.wake());
+    clusterNode.store.onChange(() => volumesInUse.onNodeChange(clusterNode.store.get()?.status ?? {}));
   }
   startPodCIDRSync(services, clusterNode);
   await yieldToEventLoop();
@@ -120,7 +127,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     clock,
   });
   void nodeInfo.watch(signal);
-  return { machine, nodeInfo, clusterNode, pressure, shutdown, node: () => clusterNode?.node() ?? local.node() };
+  return { machine, nodeInfo, clusterNode, pressure, shutdown, volumesInUse, node: () => clusterNode?.node() ?? local.node() };
 }
 
 function startPodCIDRSync({ clock, options, threads, log, signal, runtime }: NodeServicesOptions, clusterNode: ClusterNode | null): void {

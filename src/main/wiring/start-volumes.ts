@@ -4,24 +4,50 @@ import { join } from 'node:path';
 import { PluginManager, type PluginHandler } from '../plugins/index.ts';
 import { PluginsThread } from '../threads/plugins-thread.ts';
 import { VolumesThread } from '../threads/volumes-thread.ts';
-import { CsiNodeWriter, CsiRegistration, VolumeObjects } from '../volumes/index.ts';
+import { CsiNodeWriter, CsiRegistration, hasVolumeRecords, VolumeObjects } from '../volumes/index.ts';
 import type { Cluster } from './cluster.ts';
 import { createVolumeManager, type Volumes } from './create-volume-manager.ts';
 import type { KubeletContext } from './kubelet-context.ts';
+import type { NodeServices } from './node-services.ts';
 
 export interface VolumesStart extends KubeletContext {
   readonly cluster: Cluster | null;
+  readonly nodeServices: Pick<NodeServices, 'clusterNode' | 'volumesInUse'>;
 }
 
 export async function startVolumes(start: VolumesStart): Promise<Volumes> {
-  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster } = start;
+  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices } = start;
+  const { clusterNode, volumesInUse } = nodeServices;
   // Drivers record their mounts under the path without symlinks.
   const rootDir = await realpath(options.flags.rootDirectory);
   const { state } = threads;
-  const thread = new VolumesThread({ state, logger: log('volumes'), settings: { rootDir, nodeName } });
+  const thread = new VolumesThread({
+    state,
+    logger: log('volumes'),
+    settings: { rootDir, nodeName },
+    onNotification: (notification) => volumesInUse.receive(notification),
+  });
   const calls = new PluginsThread({ state, logger: log('plugins') });
   const objects = cluster ? new VolumeObjects(cluster.client, clock) : undefined;
-  const { volumeManager, volumeChanges } = createVolumeManager({ clock, podLifecycle, objects, thread });
+  const { volumeManager, volumeChanges, attachments } = createVolumeManager({
+    clock,
+    podLifecycle,
+    objects,
+    thread,
+    attachments: objects && {
+      volumesInUse,
+      nodeStatus: () => clusterNode?.store.get()?.status ?? null,
+      attachment: (name) => objects.attachment(name),
+      nodeName,
+      controllerAttaches: options.config.enableControllerAttachDetach,
+    },
+  });
+  clusterNode?.store.onChange(() => attachments?.onNodeChange());
+  if (!(await hasVolumeRecords(rootDir))) volumesInUse.setEmpty();
+  else
+    thread
+      .recover()
+      .catch((err: unknown) => log('volumes').error({ err }, 'What volumes are on this node is not known: the Node keeps those in use'));
   const csi = new CsiRegistration({
     thread,
     csiNode: cluster ? new CsiNodeWriter({ client: cluster.client, nodeName }) : undefined,
@@ -40,5 +66,5 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     await calls.close();
   });
   shutdown.register('volumes', () => thread.close());
-  return { volumeManager, volumeChanges };
+  return { volumeManager, volumeChanges, attachments };
 }

@@ -24,7 +24,7 @@ import type { SlotClaimed } from './pod-sync/worker-data.ts';
 import type { ProbeNotification, ProbesApi, ProbesWorkerData } from './probes.ts';
 import type { MainApi, ServerApi } from './server/calls.ts';
 import type { PluginsApi } from './plugins.ts';
-import type { VolumesApi } from './volumes.ts';
+import type { VolumesApi, VolumesNotification } from './volumes.ts';
 import type { StatsApi, StatsNotification, StatsWorkerData } from './stats.ts';
 
 /** `helper` is the helper process; the others are threads. */
@@ -103,7 +103,7 @@ export type Notifications = { readonly [Type in PodSyncNotification['type'] as `
   readonly [
     Port in Ports<'images', Omit<ImagesWorkerData, 'main'>> | Ports<'probes', ProbesWorkerData> | Ports<'stats', StatsWorkerData>
   ]: PortNotifications[Port];
-} & { readonly 'pleg.events': PlegNotification; readonly 'pool.slotClaimed': SlotClaimed };
+} & { readonly 'pleg.events': PlegNotification; readonly 'volumes.events': VolumesNotification; readonly 'pool.slotClaimed': SlotClaimed };
 
 export type Commands = { readonly [Type in PodSyncCommand['type'] as `task.${Type}`]: OfType<PodSyncCommand, Type> };
 
@@ -160,11 +160,13 @@ export const messages = {
   'plugins.notifyRegistrationStatus': request('main', 'plugins'),
   'plugins.close': request('main', 'plugins'),
 
+  'volumes.recover': request('main', 'volumes'),
   'volumes.setDriver': request('main', 'volumes'),
   'volumes.removeDriver': request('main', 'volumes'),
   'volumes.publishVolume': request('main', 'volumes'),
   'volumes.unpublishVolume': request('main', 'volumes'),
   'volumes.close': request('main', 'volumes'),
+  'volumes.events': notification('volumes'),
 
   'server.addresses': request('main', 'server'),
   'server.setServingCertificate': request('main', 'server'),

@@ -19,4 +19,8 @@ export type UnpublishedVolumeResult = { readonly outcome: 'unpublished' } | Volu
 export interface VolumeNotReady {
   readonly outcome: 'unprocessed' | 'failed' | 'waiting';
   readonly message: string;
+  /** Of the event of a failure. Default: FailedMount. */
+  readonly reason?: 'FailedAttachVolume';
+  /** The attach-detach controller has not attached the volume. */
+  readonly isUnattached?: boolean;
 }

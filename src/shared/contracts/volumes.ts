@@ -46,6 +46,10 @@ export interface PublishVolumeRequest {
   readonly readOnly: boolean;
   /** The group that the volume's files get. Null: they stay as they are. */
   readonly fsGroup: FSGroupChange | null;
+  /** The attach-detach controller attaches the volume before it is staged. */
+  readonly needsAttachment: boolean;
+  /** What the driver's controller has said of the attachment: `attachmentMetadata` of the VolumeAttachment. */
+  readonly publishContext: Readonly<Record<string, string>>;
 }
 
 export interface FSGroupChange {
@@ -63,7 +67,25 @@ export interface UnpublishVolumeRequest {
 /** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */
 export type VolumeReply = { readonly outcome: 'done' } | { readonly outcome: 'failed'; readonly message: string };
 
+/** A volume that is on this node, or may be: a call that stages or publishes it has begun. */
+export interface VolumeOnNode {
+  readonly driver: string;
+  readonly volumeHandle: string;
+  /** False also when no record says so: Go's kubelet writes none. */
+  readonly needsAttachment: boolean;
+}
+
+/**
+ * What is on this node, in order with the replies. `recovered` comes once from each start of the thread, when all records are read. `areRecordsLost`: something is
+ * mounted whose record is lost, and it may be any volume.
+ */
+export type VolumesNotification =
+  | { readonly type: 'recovered'; readonly volumes: readonly VolumeOnNode[]; readonly areRecordsLost: boolean }
+  | { readonly type: 'added' | 'removed'; readonly volume: VolumeOnNode };
+
 export interface VolumesApi {
+  /** Resolves when the records are read, after the notification. Rejects when they can't be read. */
+  recover(): Promise<void>;
   /** Replaces the socket of a driver, and asks it about this node. Repeats what has failed without the driver. */
   setDriver(name: string, endpoint: string): Promise<DriverReply>;
   removeDriver(name: string): Promise<void>;

@@ -10,8 +10,6 @@ interface VolumeKindFacts {
    * MetricsStatFS). `none`: never (upstream's MetricsNil). `driver`: by the driver, which this kubelet does not ask yet.
    */
   readonly usage: 'walk' | 'mount' | 'driver' | 'none';
-  /** Whether a controller may have attached the volume to the node. */
-  readonly attached: boolean;
   /**
    * Whether the volume is local ephemeral storage of its pod (upstream: IsLocalEphemeralVolume). `onDisk`: unless it is a mount, as an emptyDir in memory is.
    */
@@ -20,30 +18,29 @@ interface VolumeKindFacts {
   readonly filesIn: string;
 }
 
-const ofNode = { attached: false, ephemeral: 'never', filesIn: '' } as const;
-const attachable = { attached: true, ephemeral: 'never', filesIn: '' } as const;
+const notEphemeral = { ephemeral: 'never', filesIn: '' } as const;
 /** A claim's volume may be of another plugin; those that this kubelet has are CSI drivers' only. */
-const ofDriver = { plugin: 'kubernetes.io/csi', usage: 'driver', ...attachable, filesIn: 'mount' } as const;
+const ofDriver = { plugin: 'kubernetes.io/csi', usage: 'driver', ...notEphemeral, filesIn: 'mount' } as const;
 
 /**
  * The kinds of volumes for which upstream's kubelet has a plugin (cmd/kubelet/app/plugins.go), by their field in the pod: what all threads know of them. The
  * table of those that this kubelet mounts, and how, is in workers/pod-sync/pod/volumes/plugins/.
  */
 export const volumeKinds = {
-  hostPath: { plugin: 'kubernetes.io/host-path', usage: 'none', ...ofNode },
-  downwardAPI: { plugin: 'kubernetes.io/downward-api', usage: 'walk', ...ofNode },
-  projected: { plugin: 'kubernetes.io/projected', usage: 'walk', ...ofNode },
-  configMap: { plugin: 'kubernetes.io/configmap', usage: 'walk', ...ofNode, ephemeral: 'always' },
-  secret: { plugin: 'kubernetes.io/secret', usage: 'walk', ...ofNode },
-  image: { plugin: 'kubernetes.io/image', usage: 'none', ...ofNode },
+  hostPath: { plugin: 'kubernetes.io/host-path', usage: 'none', ...notEphemeral },
+  downwardAPI: { plugin: 'kubernetes.io/downward-api', usage: 'walk', ...notEphemeral },
+  projected: { plugin: 'kubernetes.io/projected', usage: 'walk', ...notEphemeral },
+  configMap: { plugin: 'kubernetes.io/configmap', usage: 'walk', ...notEphemeral, ephemeral: 'always' },
+  secret: { plugin: 'kubernetes.io/secret', usage: 'walk', ...notEphemeral },
+  image: { plugin: 'kubernetes.io/image', usage: 'none', ...notEphemeral },
   persistentVolumeClaim: ofDriver,
   ephemeral: ofDriver,
   csi: ofDriver,
-  emptyDir: { plugin: 'kubernetes.io/empty-dir', usage: 'walk', ...ofNode, ephemeral: 'onDisk' },
-  gitRepo: { plugin: 'kubernetes.io/git-repo', usage: 'none', ...ofNode, ephemeral: 'always' },
-  nfs: { plugin: 'kubernetes.io/nfs', usage: 'mount', ...attachable },
-  iscsi: { plugin: 'kubernetes.io/iscsi', usage: 'mount', ...attachable },
-  fc: { plugin: 'kubernetes.io/fc', usage: 'none', ...attachable },
+  emptyDir: { plugin: 'kubernetes.io/empty-dir', usage: 'walk', ...notEphemeral, ephemeral: 'onDisk' },
+  gitRepo: { plugin: 'kubernetes.io/git-repo', usage: 'none', ...notEphemeral, ephemeral: 'always' },
+  nfs: { plugin: 'kubernetes.io/nfs', usage: 'mount', ...notEphemeral },
+  iscsi: { plugin: 'kubernetes.io/iscsi', usage: 'mount', ...notEphemeral },
+  fc: { plugin: 'kubernetes.io/fc', usage: 'none', ...notEphemeral },
 } as const satisfies Partial<Record<Exclude<keyof Volume, 'name'>, VolumeKindFacts>>;
 
 /** By the name of the kind's folder in a pod's `volumes/`. */

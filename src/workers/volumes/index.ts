@@ -8,6 +8,7 @@ import type { VolumesApi, VolumesWorkerData } from '../../shared/contracts/volum
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
+import { postNotification } from '../../shared/thread/ordered-notification.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { CsiDriver } from './csi/csi-driver.ts';
 import { recoverVolumes } from './recover-volumes.ts';
@@ -22,10 +23,11 @@ const table = new VolumeTable();
 const helper = new HelperClient({ logger });
 const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, drivers, helper, clock, logger });
 /** Operations wait for it, and fail with its error. */
-const recovered = recoverVolumes({ rootDir, bootID, table, logger });
+const recovered = recoverVolumes({ rootDir, bootID, table, logger }).then(() => table.report(postNotification));
 recovered.catch((err: unknown) => logger.error({ err }, 'Could not read which volumes are mounted; no volume is changed'));
 
 const api: VolumesApi = {
+  recover: () => recovered,
   async setDriver(name, endpoint) {
     const driver = new CsiDriver(name, endpoint);
     try {

@@ -6,7 +6,7 @@ import { readMountsBelow } from '../../shared/linux/mountinfo.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { csiPlugin, csiPluginDir, isDriverName, stagingPath, targetPath } from './csi/csi-paths.ts';
 import { readVolumeData, type VolumeData } from './csi/volume-data.ts';
-import type { CallState, VolumeTable } from './volume-table.ts';
+import type { CallState, KnownVolume, VolumeTable } from './volume-table.ts';
 
 export interface RecoverOptions {
   readonly rootDir: string;
@@ -25,6 +25,12 @@ function stateOf({ completedOnBoot }: VolumeData, bootID: string): CallState {
   return completedOnBoot === bootID ? 'complete' : 'uncertain';
 }
 
+function known(table: VolumeTable, { driver, volumeHandle, needsAttachment }: VolumeData): KnownVolume {
+  const volume = table.get(driver, volumeHandle);
+  volume.needsAttachment ||= needsAttachment;
+  return volume;
+}
+
 async function recoverStaged({ rootDir, bootID, table, logger }: RecoverOptions): Promise<void> {
   const dir = csiPluginDir(rootDir);
   for (const driver of (await names(dir)).filter(isDriverName)) {
@@ -32,9 +38,10 @@ async function recoverStaged({ rootDir, bootID, table, logger }: RecoverOptions)
       const path = join(dir, driver, folder, 'globalmount');
       const data = await readVolumeData(path);
       if (data === null) continue;
-      if (data === 'unreadable' || data.driver !== driver || stagingPath(rootDir, driver, data.volumeHandle) !== path)
+      if (data === 'unreadable' || data.driver !== driver || stagingPath(rootDir, driver, data.volumeHandle) !== path) {
+        table.hasLostStages = true;
         logger.warn({ path }, 'The record of a staged volume is broken; the volume stays staged until a pod uses it');
-      else table.get(driver, data.volumeHandle).staged = stateOf(data, bootID);
+      } else known(table, data).staged = stateOf(data, bootID);
     }
   }
 }
@@ -44,7 +51,7 @@ async function recoverPublished({ rootDir, bootID, table, logger }: RecoverOptio
     for (const specName of await names(join(podVolumesDir(rootDir, podUID), escapeQualifiedName(csiPlugin)))) {
       const target = targetPath(rootDir, podUID, specName);
       const data = await readVolumeData(target);
-      if (data !== null && data !== 'unreadable') table.get(data.driver, data.volumeHandle).published.set(target, stateOf(data, bootID));
+      if (data !== null && data !== 'unreadable') known(table, data).published.set(target, stateOf(data, bootID));
       else if ((await readMountsBelow(target)).length > 0) {
         table.hasLostRecords = true;
         logger.warn(

@@ -15,9 +15,10 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { CsiDriver } from './csi/csi-driver.ts';
-import { attachmentID, stagingPath, targetPath } from './csi/csi-paths.ts';
+import { attachmentName } from '../../shared/kubernetes/attachment-names.ts';
+import { stagingPath, targetPath } from './csi/csi-paths.ts';
 import { publishRequest, stageRequest } from './csi/node-requests.ts';
-import { readVolumeData, recordCall, recordCompletion, removeMountFolder } from './csi/volume-data.ts';
+import { attachmentKeys, readVolumeData, recordCall, recordCompletion, removeMountFolder } from './csi/volume-data.ts';
 import { shouldUnstage, volumeKey, type KnownVolume, type VolumeKey, type VolumeTable } from './volume-table.ts';
 
 export interface VolumeOperationsOptions {
@@ -60,6 +61,7 @@ export class VolumeOperations {
     const pending = { volume, isCanceled: false };
     this.#pending.set(target, pending);
     volume.expected += 1;
+    table.announce(volume, request.needsAttachment);
     const secrets = [...Object.values(request.stageSecrets), ...Object.values(request.publishSecrets)];
     const failed = (operation: string, err: unknown): VolumeReply => {
       const reason = messageOf(err instanceof RpcError ? err.without(secrets) : err);
@@ -134,7 +136,7 @@ export class VolumeOperations {
     const capabilities = await driver.capabilities();
     if (!capabilities.stages) return;
     const path = stagingPath(rootDir, request.driver, request.volumeHandle);
-    const keys = { volumeHandle: request.volumeHandle, driverName: request.driver };
+    const keys = { volumeHandle: request.volumeHandle, driverName: request.driver, ...attachmentKeys(volume.needsAttachment) };
     await recordCall(path, keys);
     const wasStaged = volume.staged !== undefined;
     volume.staged = 'uncertain';
@@ -163,7 +165,8 @@ export class VolumeOperations {
       driverName,
       nodeName,
       volumeLifecycleMode: request.lifecycle,
-      attachmentID: attachmentID(volumeHandle, driverName, nodeName),
+      attachmentID: attachmentName(volumeHandle, driverName, nodeName),
+      ...attachmentKeys(volume.needsAttachment),
     };
     await recordCall(target, keys);
     const wasPublished = volume.published.has(target);
@@ -231,7 +234,7 @@ export class VolumeOperations {
     const path = stagingPath(rootDir, driver, volumeHandle);
     try {
       volume.staged = 'uncertain';
-      await recordCall(path, { volumeHandle, driverName: driver });
+      await recordCall(path, { volumeHandle, driverName: driver, ...attachmentKeys(volume.needsAttachment) });
       await this.#driver(driver).call('nodeUnstageVolume', { volumeId: volumeHandle, stagingTargetPath: path });
       if (!(await removeMountFolder(path)))
         throw new Error(`the driver has unstaged the volume, and ${path} is still mounted or has files`);

@@ -3,15 +3,16 @@
  * record may be mounted: it counts as mounted until its unstage has succeeded.
  */
 
+import type { VolumeOnNode, VolumesNotification } from '../../shared/contracts/volumes.ts';
+
 /** A volume handle of a driver. Two persistent volumes with the same handle are one volume. */
 export type VolumeKey = string & { readonly __brand: 'VolumeKey' };
 
 /** `uncertain`: a call has begun, and is not known to have succeeded. */
 export type CallState = 'uncertain' | 'complete';
 
-export interface KnownVolume {
-  readonly driver: string;
-  readonly volumeHandle: string;
+export interface KnownVolume extends VolumeOnNode {
+  needsAttachment: boolean;
   /** Undefined: not staged, or the driver does not stage. */
   staged: CallState | undefined;
   /** By target path. */
@@ -30,12 +31,16 @@ export class VolumeTable {
    * True: something is mounted for a pod whose record is lost. It may be any volume, so nothing is unstaged that this kubelet has not itself seen in use.
    */
   hasLostRecords = false;
+  /** True: a staged volume may be any. */
+  hasLostStages = false;
+  #post: ((notification: VolumesNotification) => void) | undefined;
 
   get(driver: string, volumeHandle: string): KnownVolume {
     const key = volumeKey(driver, volumeHandle);
     const known = this.#volumes.get(key) ?? {
       driver,
       volumeHandle,
+      needsAttachment: false,
       staged: undefined,
       published: new Map<string, CallState>(),
       expected: 0,
@@ -44,10 +49,29 @@ export class VolumeTable {
     return known;
   }
 
+  /** Posts what is on the node now, and each change from now on: call this when all records are read. */
+  report(post: (notification: VolumesNotification) => void): void {
+    this.#post = post;
+    post({
+      type: 'recovered',
+      volumes: [...this.#volumes.values()].map(toVolumeOnNode),
+      areRecordsLost: this.hasLostRecords || this.hasLostStages,
+    });
+  }
+
+  /** Call this before the first call for the volume. */
+  announce(volume: KnownVolume, needsAttachment: boolean): void {
+    volume.needsAttachment ||= needsAttachment;
+    this.#post?.({ type: 'added', volume: toVolumeOnNode(volume) });
+  }
+
   /** Call this when an operation on the volume has ended. Drops what is not on the node any more. */
   settle(volume: KnownVolume): void {
-    if (volume.staged === undefined && volume.published.size === 0 && volume.expected === 0)
-      this.#volumes.delete(volumeKey(volume.driver, volume.volumeHandle));
+    if (volume.staged !== undefined || volume.published.size > 0 || volume.expected > 0) return;
+    const key = volumeKey(volume.driver, volume.volumeHandle);
+    if (this.#volumes.get(key) !== volume) return;
+    this.#volumes.delete(key);
+    this.#post?.({ type: 'removed', volume: toVolumeOnNode(volume) });
   }
 
   ofDriver(driver: string): KnownVolume[] {
@@ -58,6 +82,10 @@ export class VolumeTable {
   get size(): number {
     return this.#volumes.size;
   }
+}
+
+function toVolumeOnNode({ driver, volumeHandle, needsAttachment }: KnownVolume): VolumeOnNode {
+  return { driver, volumeHandle, needsAttachment };
 }
 
 /** Returns whether the volume is staged and no pod on this node uses it. Pure. */

@@ -5,13 +5,17 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
+import { TestAttacher } from '../../support/csi-driver/attacher.ts';
 import { createBoundClaim } from '../../support/csi-driver/claims.ts';
 import { parseMountInfo } from '../../support/csi-driver/mounted.ts';
+import { NodeVolumesWatch } from '../../support/csi-driver/node-volumes-watch.ts';
 import { TestCsiDriver } from '../../support/csi-driver/test-csi-driver.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'cluster-csi';
 const driverName = 'test.csi.example';
+/** Its volumes are attached before they are staged. */
+const attachingName = 'attaching.csi.example';
 
 interface CsiNode {
   readonly metadata: { readonly ownerReferences?: readonly { readonly kind: string; readonly name: string; readonly uid: string }[] };
@@ -32,11 +36,14 @@ interface Node {
     readonly annotations: Readonly<Record<string, string>>;
     readonly labels: Readonly<Record<string, string>>;
   };
+  readonly status: { readonly volumesInUse?: readonly string[] };
 }
 
 describe('CSI volumes', () => {
   let node: TestClusterNode;
   let driver: TestCsiDriver;
+  let attaching: TestCsiDriver;
+  let attacher: TestAttacher;
   const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
   const nodeID = async () => (await node.api.get<Node>(node.nodePath)).metadata.annotations['csi.volume.kubernetes.io/nodeid'];
   const withClaim = (claimName: string, sh?: string, readOnly = false) => ({
@@ -71,12 +78,28 @@ describe('CSI volumes', () => {
       maxVolumesPerNode: 7,
       topology: { 'topology.test.csi.example/zone': 'a' },
     });
+    await node.api.create('/apis/storage.k8s.io/v1/csidrivers', {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSIDriver',
+      metadata: { name: attachingName },
+      spec: { attachRequired: true },
+    });
+    attaching = new TestCsiDriver({
+      name: attachingName,
+      nodeID: 'id-for-attacher',
+      socket: join(node.node.rootDir, 'plugins', attachingName, 'csi.sock'),
+      registrationSocket: join(node.node.rootDir, 'plugins_registry', `${attachingName}-reg.sock`),
+      stateDir: join(node.node.folder, 'attaching-driver'),
+    });
+    attacher = new TestAttacher(node.api, attachingName, nodeName);
     await driver.start();
   });
   after(async () => {
     await node?.kubectl('delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
     await node?.api.delete(`/apis/storage.k8s.io/v1/csidrivers/${driverName}`).catch(() => {});
+    await node?.api.delete(`/apis/storage.k8s.io/v1/csidrivers/${attachingName}`).catch(() => {});
     await driver?.stop();
+    await attaching?.stop();
     await node?.destroy();
   });
 
@@ -241,7 +264,64 @@ describe('CSI volumes', () => {
     assert.doesNotMatch(node.node.log(), /canary-geheim/);
   });
 
+  const volumesInUse = async () => (await node.api.get<Node>(node.nodePath)).status.volumesInUse ?? [];
+  const attachingCalls = (volume: string) => attaching.volumeCalls().filter((call) => call.includes(` ${volume}`));
+
+  test('an attached volume is staged once the Node lists it and the controller has attached it, with the context of the attachment', async () => {
+    await attaching.start();
+    const volume = await createBoundClaim(node.api, { namespace: node.namespace, driver: attachingName, name: 'a1' });
+    const name = `kubernetes.io/csi/${attachingName}^${volume}`;
+    const watch = await NodeVolumesWatch.start(node.api, nodeName);
+    await node.create('attached', withClaim('a1'));
+    await waitUntil('the volume is in use', async () => (await volumesInUse()).includes(name));
+    await waitUntil('the controller attaches', () => attacher.exists(volume));
+    assert.deepEqual(attachingCalls(volume), []);
+    const attachmentMetadata = { device: 'sdb' };
+    await attacher.setStatus(volume, { attached: true, attachmentMetadata });
+    await node.untilRunning('attached');
+    await watch.stop();
+    const calls = attaching.journal().filter(({ volumeID }) => volumeID === volume);
+    assert.deepEqual(
+      calls.map(({ method, request }) => [method, (request as { publishContext: unknown }).publishContext]),
+      [
+        ['NodeStageVolume', attachmentMetadata],
+        ['NodePublishVolume', attachmentMetadata],
+      ],
+    );
+    assert.ok(watch.versions.find(({ volumesInUse: names }) => names.includes(name))!.seenAtMs < calls[0]!.startMs);
+    const path = attacher.path(volume);
+    const gets = node.cluster.controlPlane
+      .auditEvents(nodeName)
+      .filter(({ requestURI, responseStatus }) => requestURI === path && responseStatus?.code === 200);
+    assert.equal(gets.length, 1);
+  });
+
+  test('a volume stays in use in each version of the Node until it is unstaged, also when the kubelet is killed before', async () => {
+    const volume = `pv-${node.namespace}-a1`;
+    const name = `kubernetes.io/csi/${attachingName}^${volume}`;
+    attaching.setFaults({ NodeUnstageVolume: { code: 'INTERNAL' } });
+    const watch = await NodeVolumesWatch.start(node.api, nodeName);
+    await node.delete('attached');
+    await node.untilGone('attached');
+    await waitUntil('the unstage has failed', () => attachingCalls(volume).includes(`NodeUnstageVolume ${volume} 13`));
+    await node.node.stopKubelet('SIGKILL');
+    await node.node.startKubelet();
+    // A pod that starts shows that the kubelet has written its status.
+    await node.create('next');
+    await node.untilRunning('next');
+    attaching.setFaults({});
+    await waitUntil('the volume is unstaged', () => attachingCalls(volume).at(-1) === `NodeUnstageVolume ${volume}`);
+    const unstagedAtMs = attaching.journal().at(-1)!.startMs;
+    await waitUntil('the volume is not in use', async () => !(await volumesInUse()).includes(name));
+    await waitUntil('the controller has detached it', async () => !(await attacher.exists(volume)), 60_000);
+    await watch.stop();
+    const shorter = watch.versions.filter(({ volumesInUse: names }) => !names.includes(name));
+    assert.ok(watch.versions.length > shorter.length && shorter.length > 0);
+    assert.ok(shorter.every(({ seenAtMs }) => seenAtMs > unstagedAtMs));
+  });
+
   test('a driver whose socket is removed leaves the CSINode and the Node', async () => {
+    await attaching.stop();
     await driver.stop();
     await waitUntil('the CSINode is without the driver', async () => !(await node.api.get<CsiNode>(csiNodePath)).spec.drivers?.length);
     await waitUntil('the annotation is gone', async () => (await nodeID()) === undefined);

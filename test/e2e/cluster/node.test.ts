@@ -1,5 +1,6 @@
 /** The Node object of a real cluster: what the kubelet reports, keeps of other writers, and does under faults. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -195,7 +196,8 @@ describe('a node of a cluster', () => {
   });
 
   test('lists the volumes that another kubelet has left while one is mounted, and none afterwards', async () => {
-    const globalMount = join(node.node.rootDir, 'plugins/kubernetes.io/csi/csi.example.org/hash/globalmount');
+    const folder = createHash('sha256').update('volume').digest('hex');
+    const globalMount = join(node.node.rootDir, 'plugins/kubernetes.io/csi/csi.example.org', folder, 'globalmount');
     mkdirSync(globalMount, { recursive: true });
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', globalMount]);
     let isMounted = true;

@@ -57,6 +57,27 @@ test('after two minutes an event names the volumes that a pod waits for', async 
   assert.ok(waitedSeconds > 120 && waitedSeconds < 150, String(waitedSeconds));
 });
 
+test('a volume that is not attached has no event before two minutes, and is named then', async () => {
+  using harness = new PodSyncHarness();
+  harness.volumeFailure = { volume: 'data', message: 'Volume not attached', state: 'waiting', isUnattached: true };
+  const startedAtMs = harness.clock.now();
+  for (let events: readonly string[] = []; events.length === 0;) {
+    const { channel, result } = await harness.syncToEnd(aPod());
+    events = channel.events;
+    const why = 'unmounted volumes=[data], unattached volumes=[data], failed to process volumes=[]: context deadline exceeded';
+    if (events.length > 0) assert.deepEqual(events, [`FailedMount pod: Unable to attach or mount volumes: ${why}`]);
+    else await harness.clock.advance(result.retryAtMs! - harness.clock.now());
+  }
+  assert.ok(harness.clock.now() - startedAtMs > 120_000);
+});
+
+test('the event of a volume that can’t be attached has the reason of attachments', async () => {
+  using harness = new PodSyncHarness();
+  harness.volumeFailure = { volume: 'data', message: 'AttachVolume.Attach failed', state: 'missing', reason: 'FailedAttachVolume' };
+  const { channel } = await harness.syncToEnd(aPod());
+  assert.deepEqual(channel.events, ['FailedAttachVolume pod: AttachVolume.Attach failed']);
+});
+
 test('an outdated volume does not block the pod, and is retried', async () => {
   using harness = new PodSyncHarness();
   harness.outdatedVolumeMessage = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';

@@ -360,6 +360,7 @@ export const samples: Samples = {
   'plugins.notifyRegistrationStatus': [{ request: ['/reg.sock', { registered: false, error: 'no handler' }], reply: 'rpc error' }],
   'plugins.close': emptyCall,
 
+  'volumes.recover': emptyCall,
   'volumes.setDriver': [
     {
       request: ['test.csi.example', '/var/lib/kubelet/plugins/test/csi.sock'],
@@ -385,6 +386,8 @@ export const samples: Samples = {
           mountOptions: ['noatime'],
           accessModes: ['ReadWriteOnce'],
           readOnly: false,
+          needsAttachment: true,
+          publishContext: { device: 'sdb' },
           fsGroup: { fsGroup: 2000, onlyOnRootMismatch: true, appliesToFiles: true },
         },
       ],
@@ -393,6 +396,11 @@ export const samples: Samples = {
   ],
   'volumes.unpublishVolume': [{ request: [{ podUID, specName: 'pv1' }], reply: { outcome: 'done' } }],
   'volumes.close': emptyCall,
+  'volumes.events': [
+    { type: 'recovered', volumes: [{ driver: 'd', volumeHandle: 'v1', needsAttachment: true }], areRecordsLost: false },
+    { type: 'added', volume: { driver: 'd', volumeHandle: 'v1', needsAttachment: true } },
+    { type: 'removed', volume: { driver: 'd', volumeHandle: 'v1', needsAttachment: true } },
+  ],
 
   'server.addresses': [{ request: [], reply: { readOnly: address, secure: null } }],
   'server.setServingCertificate': [{ request: [{ cert: 'c', key: 'k' }], reply: undefined }],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import type { VolumesNotification } from '../../../src/shared/contracts/volumes.ts';
 import { stagingPath, targetPath, volumeDataPath } from '../../../src/workers/volumes/csi/csi-paths.ts';
 import { driverName, VolumesFixture } from '../../support/csi-driver/volumes-fixture.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
@@ -207,4 +208,36 @@ test('a pod that ends while its volume is being staged gets no publication, and 
   await waitUntil('the table is empty', () => table.size === 0);
   assert.deepEqual(fixture.mounts(), []);
   assert.ok(!fixture.driver.volumeCalls().includes(publish));
+});
+
+test('a volume that was attached gives its context to both calls, and is on the node until its unstage has succeeded, also after a restart', async () => {
+  const { operations, table } = await fixture.startRun();
+  const seen: VolumesNotification[] = [];
+  table.report((notification) => seen.push(notification));
+  const publishContext = { device: 'sdb' };
+  assert.deepEqual(await operations.publish(fixture.request('a', { needsAttachment: true, publishContext })), done);
+  const requests = fixture.driver.journal().filter(({ volumeID }) => volumeID === 'v1');
+  assert.deepEqual(
+    requests.map(({ request }) => (request as { publishContext: unknown }).publishContext),
+    [publishContext, publishContext],
+  );
+  fixture.driver.setFaults({ NodeUnstageVolume: { code: 'INTERNAL' } });
+  await operations.unpublish({ podUID: 'a', specName: 'pv1' });
+  await waitUntil('the unstage has failed', () => fixture.driver.volumeCalls().includes(`${unstage} 13`));
+  const volume = { driver: driverName, volumeHandle: 'v1', needsAttachment: true };
+  assert.deepEqual(seen, [
+    { type: 'recovered', volumes: [], areRecordsLost: false },
+    { type: 'added', volume },
+  ]);
+  fixture.driver.setFaults({});
+  const next = await fixture.startRun();
+  const afterwards: VolumesNotification[] = [];
+  next.table.report((notification) => afterwards.push(notification));
+  next.operations.unstageUnused(driverName);
+  await waitUntil('the volume has left', () => afterwards.length === 2);
+  assert.deepEqual(afterwards, [
+    { type: 'recovered', volumes: [volume], areRecordsLost: false },
+    { type: 'removed', volume },
+  ]);
+  assert.equal(fixture.driver.volumeCalls().at(-1), unstage);
 });

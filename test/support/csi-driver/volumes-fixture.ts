@@ -70,6 +70,8 @@ export class VolumesFixture {
       accessModes: ['ReadWriteOnce'],
       readOnly: false,
       fsGroup: null,
+      needsAttachment: false,
+      publishContext: {},
       ...overrides,
     };
   }

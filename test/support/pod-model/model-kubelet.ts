@@ -104,7 +104,7 @@ export class ModelKubelet {
       exclusiveAllocations: new ExclusiveAllocations([], logger),
       listPodDirectories: () => listPodDirectories(host.rootDir),
     };
-    const volumes = createVolumeManager({ ...context, objects: undefined, thread: threads.volumes });
+    const volumes = createVolumeManager({ ...context, objects: undefined, attachments: undefined, thread: threads.volumes });
     const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes, podAdmission: createAdmission(parts) });
     return new ModelKubelet({ life, stop, context, syncLoop, threads, sources, podStates: podStores.podStates, cache, handlers });
   }

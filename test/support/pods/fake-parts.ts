@@ -108,6 +108,7 @@ export async function startFakeParts(node: FakeEnvironment, { exclusiveAllocatio
   const volumes = createVolumeManager({
     ...context,
     objects: undefined,
+    attachments: undefined,
     thread: { publishVolume: unavailable, unpublishVolume: unavailable },
   });
   const pods: StartedPods = startPods({ ...parts, ...startPodObjects(parts), ...volumes });

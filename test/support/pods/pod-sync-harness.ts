@@ -19,6 +19,7 @@ import type { Pod, PodStatus } from '../../../src/shared/kubernetes/api.ts';
 import { podUID, type ContainerID } from '../../../src/shared/kubernetes/ids.ts';
 import type { PodSyncDependencies } from '../../../src/workers/pod-sync/pod/dependencies.ts';
 import { runTask } from '../../../src/workers/pod-sync/pod/run-task.ts';
+import type { VolumeFailure } from '../../../src/workers/pod-sync/pod/volumes/index.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { FakeRuntime } from '../runtime/fake-runtime.ts';
 import { FakeTaskChannel } from './fake-task-channel.ts';
@@ -48,6 +49,8 @@ export class PodSyncHarness {
   readonly hookURLs: string[] = [];
   /** The failure of an outdated volume, if any. */
   outdatedVolumeMessage: string | null = null;
+  /** The volume that is not mounted, instead. */
+  volumeFailure: VolumeFailure | null = null;
   /** Whether main knows that all volumes are mounted. */
   volumesMounted = true;
   /** Main's list of the containers whose postStart hook has not ended. */
@@ -216,7 +219,12 @@ export class PodSyncHarness {
       volumes: {
         mountVolumes: () =>
           effect('mount volumes').then(
-            () => (this.outdatedVolumeMessage === null ? [] : [{ volume: 'data', message: this.outdatedVolumeMessage, state: 'outdated' }]),
+            () =>
+              this.volumeFailure
+                ? [this.volumeFailure]
+                : this.outdatedVolumeMessage === null
+                  ? []
+                  : [{ volume: 'data', message: this.outdatedVolumeMessage, state: 'outdated' }],
             (err: Error) => [{ volume: 'data', message: err.message, state: 'missing' }],
           ),
         resizeMemoryVolume: ({ pod, volume }) => effect(`resize ${volume} to ${memoryLimitsOf(pod.spec).get(volume)}`),

@@ -18,7 +18,7 @@ import { defaultLabels, initialNode } from '../registration/initial-node.ts';
 import { isInitialUserNamespace } from '../../../shared/linux/user-namespace.ts';
 import { isUnspecified, parseIP } from '../addresses/ip-address.ts';
 import { parseNodeIPs, type NodeIPs } from '../addresses/node-ips.ts';
-import type { Node } from '../node-object.ts';
+import type { Node, NodeStatus } from '../node-object.ts';
 import { resourceSettings } from './node-capacity.ts';
 import { computeNode, type ComputedNode } from './node-status.ts';
 import type { RuntimeState } from './runtime-state.ts';
@@ -58,7 +58,7 @@ export interface LocalNodeStatusOptions {
   /** Null: the node is not shutting down. */
   readonly shutdownError?: () => string | null;
   /** Null: the Node keeps its list. */
-  readonly volumesInUse?: () => readonly string[] | null;
+  readonly volumesInUse?: (status: NodeStatus) => readonly string[] | null;
   /** Called before each status. Never rejects. */
   readonly refreshVolumes?: (listed: readonly string[]) => Promise<void>;
   /** Default: read from the host. */
@@ -219,7 +219,7 @@ export class LocalNodeStatus {
       pressures: pressures?.() ?? noPressure,
       problems: this.problems(),
       softRequirementErrors: softRequirementErrors ?? [],
-      volumesInUse: volumesInUse?.() ?? null,
+      volumesInUse: volumesInUse?.(node.status ?? {}) ?? null,
       declaredFeatures: declaredFeatures(featureGates, runtimeState.info),
       inUserNamespace: featureGates.enabled('KubeletInUserNamespace') ? this.#inUserNamespace : undefined,
     });

@@ -55,6 +55,8 @@ export function toPublishRequest(resolved: ResolvedVolume): PublishVolumeRequest
     accessModes,
     readOnly,
     fsGroup: fsGroupChange(pod, { fsGroupPolicy: driver?.spec?.fsGroupPolicy, fsType, accessModes, readOnly }),
+    needsAttachment: driver?.spec?.attachRequired ?? true,
+    publishContext: {},
   });
 }
 
@@ -80,6 +82,8 @@ export function toInlineRequest({ pod, name, source, driver, publishSecrets }: I
     accessModes,
     readOnly,
     fsGroup: fsGroupChange(pod, { fsGroupPolicy: driver?.spec?.fsGroupPolicy, fsType, accessModes, readOnly }),
+    needsAttachment: false,
+    publishContext: {},
   });
 }
 
@@ -102,14 +106,10 @@ function modeProblem({ pod, volume, persistentVolume }: ResolvedVolume): string 
 
 /** A driver without a CSIDriver object has upstream's defaults. What this kubelet does not do yet is a problem: the driver would get an incomplete request. */
 function driverProblem(name: string, driver: CsiDriverObject | null, lifecycle: PublishVolumeRequest['lifecycle']): string | null {
-  const { attachRequired = true, tokenRequests = [], volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
+  const { tokenRequests = [], volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
   if (!volumeLifecycleModes.includes(lifecycle)) {
     const reason = driver ? `only supports ${JSON.stringify(volumeLifecycleModes)}` : 'no CSIDriver object';
     return `volume mode "${lifecycle}" not supported by driver ${name} (${reason})`;
   }
-  const needs = [
-    ...(attachRequired && lifecycle === 'Persistent' ? ['volumes to be attached'] : []),
-    ...(tokenRequests.length > 0 ? ['tokens of service accounts'] : []),
-  ];
-  return needs.length === 0 ? null : `driver ${name} needs ${needs.join(', ')}, which this kubelet does not support yet`;
+  return tokenRequests.length === 0 ? null : `driver ${name} needs tokens of service accounts, which this kubelet does not support yet`;
 }

@@ -23,5 +23,7 @@ export const node = struct({
     allocatable: map(quantity),
     addresses: list(struct({ type: always(text), address: always(text) })),
     conditions: list(struct({ type: always(text), status: always(text), reason: text, message: text })),
+    volumesInUse: list(text),
+    volumesAttached: list(struct({ name: always(text) })),
   }),
 });

@@ -45,8 +45,8 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
     if (previous && previous.backoffMs > 0) report.setBackoff({ key: backoffKey, backoffMs: 0, lastUpdateMs: 0 });
     return;
   }
-  for (const { message, state } of failures)
-    if (state === 'missing' || state === 'outdated') events.onPod('Warning', 'FailedMount', message);
+  for (const { message, state, reason = 'FailedMount' } of failures)
+    if (state === 'missing' || state === 'outdated') events.onPod('Warning', reason, message);
   const backoff = nextBackoff(previous, clock.now());
   report.setBackoff(backoff);
   report.retryAt(clock.now() + withJitter(backoff.backoffMs, 0.1));
@@ -57,7 +57,8 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
   const unknownFailures = notMounted.filter(({ state }) => state === 'unknown');
   const reasons = (unknownFailures.length > 0 ? unknownFailures : notMounted).map(({ message }) => message).join('; ');
   const names = (list: typeof notMounted) => list.map(({ volume }) => volume).join(' ');
-  const summary = `unmounted volumes=[${names(notMounted)}], unattached volumes=[], failed to process volumes=[${names(unknownFailures)}]`;
+  const unattached = notMounted.filter(({ isUnattached }) => isUnattached);
+  const summary = `unmounted volumes=[${names(notMounted)}], unattached volumes=[${names(unattached)}], failed to process volumes=[${names(unknownFailures)}]`;
   // The delays before the longest one add up to 2 min, upstream's podAttachAndMountTimeout. From then on the event names all missing volumes.
   const timedOut = backoff.backoffMs >= limits.maxMs;
   const cause = unknownFailures.length > 0 ? reasons : 'context deadline exceeded';

@@ -33,11 +33,6 @@ export function volumeDataPath(mountPath: string): string {
   return join(dirname(mountPath), 'vol_data.json');
 }
 
-/** Upstream's name of the VolumeAttachment. */
-export function attachmentID(volumeHandle: string, driver: string, nodeName: string): string {
-  return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
-}
-
 /** The name of the pod's volume folder. */
 export function specNameOf(target: string): string {
   return basename(dirname(target));

@@ -11,7 +11,7 @@ export function stageRequest(
 ): NodeStageVolumeRequest {
   return {
     volumeId: volume.volumeHandle,
-    publishContext: {},
+    publishContext: volume.publishContext,
     stagingTargetPath,
     volumeCapability: capabilityOf(volume, capabilities),
     secrets: volume.stageSecrets,
@@ -26,7 +26,7 @@ export function publishRequest(
 ): NodePublishVolumeRequest {
   return {
     volumeId: volume.volumeHandle,
-    publishContext: {},
+    publishContext: volume.publishContext,
     stagingTargetPath: capabilities.stages && volume.lifecycle === 'Persistent' ? paths.staging : '',
     targetPath: paths.target,
     volumeCapability: capabilityOf(volume, capabilities),

@@ -12,6 +12,8 @@ export interface VolumeData {
   readonly volumeHandle: string;
   /** The boot in which the call has succeeded. Undefined: it may not have. */
   readonly completedOnBoot: string | undefined;
+  /** False also for a record of Go's kubelet, which does not say so. */
+  readonly needsAttachment: boolean;
   /** All keys of the file. */
   readonly keys: Readonly<Record<string, string>>;
 }
@@ -20,6 +22,7 @@ export interface VolumeData {
 const driverKey = 'driverName';
 const handleKey = 'volumeHandle';
 const completedKey = 'completedOnBoot';
+const attachmentKey = 'needsAttachment';
 
 /** A handle has at most 128 bytes by the CSI specification, and drivers have longer ones. */
 const maxBytes = 64 * 1024;
@@ -35,7 +38,13 @@ export function parseVolumeData(text: string): VolumeData | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const keys = Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
   const { [driverKey]: driver = '', [handleKey]: volumeHandle = '', [completedKey]: completedOnBoot } = keys;
-  return driver === '' || volumeHandle === '' ? null : { driver, volumeHandle, completedOnBoot, keys };
+  if (driver === '' || volumeHandle === '') return null;
+  return { driver, volumeHandle, completedOnBoot, needsAttachment: keys[attachmentKey] === 'true', keys };
+}
+
+/** The key that says so, or none. */
+export function attachmentKeys(needsAttachment: boolean): Readonly<Record<string, string>> {
+  return needsAttachment ? { [attachmentKey]: 'true' } : {};
 }
 
 /** Resolves with null when there is no record at this path, and with `unreadable` for one that is empty, broken or too long. */

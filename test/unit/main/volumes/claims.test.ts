@@ -124,10 +124,15 @@ table('the request for a volume', (row) => {
       accessModes: ['ReadWriteOncePod'],
       readOnly: true,
       fsGroup: { fsGroup: 2000, onlyOnRootMismatch: true, appliesToFiles: false },
+      needsAttachment: false,
+      publishContext: {},
     }),
   );
-  const refused: [name: string, changes: Partial<typeof resolved> | { driver: null }, want: RegExp][] = [
-    ['is refused for a driver whose volumes are attached', { driver: null }, /driver d needs volumes to be attached, which/],
+  row('needs an attachment for a driver without a CSIDriver', () => {
+    const request = toPublishRequest({ ...resolved, driver: null });
+    assert.equal(typeof request === 'string' ? request : request.needsAttachment, true);
+  });
+  const refused: [name: string, changes: Partial<typeof resolved>, want: RegExp][] = [
     [
       'is refused for a driver that needs tokens',
       { driver: { ...driver, spec: { attachRequired: false, tokenRequests: [{}] } } },
@@ -161,7 +166,7 @@ table('the request for a volume', (row) => {
   row('for an inline volume has a handle of the pod and the name, and needs no attachment', () => {
     const request = toInlineRequest({ ...inline, driver: { ...driver, spec: { volumeLifecycleModes: ['Ephemeral'] } } });
     assert.ok(typeof request !== 'string');
-    assert.deepEqual([request.lifecycle, request.specName, request.readOnly], ['Ephemeral', 'v', true]);
+    assert.deepEqual([request.lifecycle, request.specName, request.readOnly, request.needsAttachment], ['Ephemeral', 'v', true, false]);
     assert.equal(request.volumeHandle, 'csi-f8b3b23a9869e3140743dcf417202745fe6791927b4dec3e6e8941d84710cf42');
   });
   row('for an inline volume is refused without a CSIDriver', () =>

@@ -48,7 +48,13 @@ function aManager() {
       return { outcome: 'done' } as const;
     },
   };
-  const manager = new VolumeManager({ objects: new VolumeObjects(client, clock), thread, wake: () => calls.push('wake'), clock });
+  const manager = new VolumeManager({
+    objects: new VolumeObjects(client, clock),
+    thread,
+    attachments: undefined,
+    wake: () => calls.push('wake'),
+    clock,
+  });
   return { manager, calls, clock, publish: (reply: VolumeReply) => publication.resolve(reply) };
 }
 const uid = podUID(pod);

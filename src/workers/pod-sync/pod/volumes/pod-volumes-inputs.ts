@@ -1,5 +1,6 @@
 /** The inputs and results of `PodVolumes`. */
 import type { NodeInfo } from '../../../../shared/contracts/node-info.ts';
+import type { VolumeNotReady } from '../../../../shared/contracts/published-volumes.ts';
 import type { PodSyncSettings } from '../../../../shared/contracts/pod-sync/worker-data.ts';
 import type { ImageSpec } from '../../../../shared/cri/generated/cri-v1.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';
@@ -47,6 +48,9 @@ export interface VolumeFailure {
    * set it up, and its files could not be updated; containers may use it. `waiting`: an operation on the volume is under way, which is no failure yet.
    */
   readonly state: 'unknown' | 'missing' | 'outdated' | 'waiting';
+  /** See VolumeNotReady. */
+  readonly reason?: VolumeNotReady['reason'];
+  readonly isUnattached?: boolean;
 }
 
 export interface ContainerMountsInput {

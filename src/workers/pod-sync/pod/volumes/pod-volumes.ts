@@ -222,7 +222,10 @@ async function setUpVolume(
     if (isNew) stopTimer(pluginName, true);
     return undefined;
   } catch (err) {
-    if (err instanceof VolumeNotReadyError) return { volume: name, message: err.message, state: stateOf[err.outcome] };
+    if (err instanceof VolumeNotReadyError) {
+      const { outcome, ...result } = err.result;
+      return { volume: name, state: stateOf[outcome], ...result };
+    }
     stopTimer(pluginName, false);
     const isUsable = (await plugin.isUsable?.(context, name)) ?? false;
     const message = `MountVolume.SetUp failed for volume ${goQuote(name)} : ${messageOf(err)}`;

@@ -2,9 +2,9 @@
 import type { VolumeNotReady } from '../../../../shared/contracts/published-volumes.ts';
 
 export class VolumeNotReadyError extends Error {
-  readonly outcome: VolumeNotReady['outcome'];
-  constructor({ outcome, message }: VolumeNotReady) {
-    super(message);
-    this.outcome = outcome;
+  readonly result: VolumeNotReady;
+  constructor(result: VolumeNotReady) {
+    super(result.message);
+    this.result = result;
   }
 }

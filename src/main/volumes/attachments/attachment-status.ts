@@ -1,0 +1,34 @@
+/** What a VolumeAttachment says of its volume (upstream verifyAttachmentStatus and WaitForAttach in pkg/volume/csi/csi_attacher.go). Pure. */
+import type { ApiObject } from '../../api/index.ts';
+
+export interface VolumeAttachment extends ApiObject {
+  readonly status?: {
+    readonly attached?: boolean;
+    readonly attachmentMetadata?: Readonly<Record<string, string>> | null;
+    readonly attachError?: { readonly message?: string; readonly errorCode?: number | null } | null;
+  };
+}
+
+export type AttachmentStatus =
+  | { readonly attached: true; readonly publishContext: Readonly<Record<string, string>> }
+  | { readonly attached: false; readonly problem: string };
+
+/** The API server admits 1.5 MB in total. The driver gets it in two calls. */
+const maxContext = 256 * 1024;
+
+export function attachmentStatus({ metadata, status = {} }: VolumeAttachment, volumeHandle: string): AttachmentStatus {
+  const publishContext = status.attachmentMetadata ?? {};
+  if (JSON.stringify(publishContext).length > maxContext)
+    return {
+      attached: false,
+      problem: `the attachmentMetadata of volume attachment ${metadata.name} has more than ${maxContext} characters`,
+    };
+  if (status.attached === true) return { attached: true, publishContext };
+  const problem = attachError(status) ?? `volume ${volumeHandle} is not attached for volume attachment ${metadata.name}`;
+  return { attached: false, problem };
+}
+
+/** The external attacher's error, or undefined. */
+export function attachError(status: VolumeAttachment['status']): string | undefined {
+  return status?.attachError ? (status.attachError.message ?? '') : undefined;
+}

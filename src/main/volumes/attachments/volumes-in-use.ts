@@ -1,0 +1,148 @@
+/**
+ * The Node's `status.volumesInUse`: what it has to list, and which of that the API server has acknowledged. Nothing is written before all records on disk are read. A
+ * volume stays from the moment a pod wants it until it is known to be unstaged, across restarts.
+ */
+import { Listeners } from '../../../shared/concurrency/listeners.ts';
+import type { VolumeOnNode, VolumesNotification } from '../../../shared/contracts/volumes.ts';
+import { uniqueVolumeName } from '../../../shared/kubernetes/attachment-names.ts';
+import { computeVolumesInUse, noLeftMounts, type LeftMounts, type ListedVolumes } from './compute-volumes-in-use.ts';
+
+/** The part of the Node's status that counts here. */
+export interface StatusWithVolumes {
+  readonly volumesInUse?: readonly string[] | null;
+  readonly volumesAttached?: readonly { readonly name: string }[] | null;
+}
+
+/** A volume of a pod. */
+export type VolumeOwner = string & { readonly __brand: 'VolumeOwner' };
+
+export function volumeOwner(podUID: string, specName: string): VolumeOwner {
+  return `${podUID}/${specName}` as VolumeOwner;
+}
+
+export class VolumesInUse {
+  /** Null: the records on disk are not read yet. By unique name. */
+  #onNode: Map<string, boolean> | null = null;
+  #areRecordsLost = false;
+  readonly #wanted = new Map<VolumeOwner, string>();
+  /** Names that the Node may still list. */
+  readonly #ended = new Set<string>();
+  #acknowledged: ReadonlySet<string> = new Set();
+  readonly #changed = new Listeners();
+  readonly #acknowledgements = new Listeners();
+
+  /** Called when the list has changed. */
+  onChanged(listener: () => void): void {
+    this.#changed.add(listener);
+  }
+  /** Called after each report of the Node's status. */
+  onReported(listener: () => void): void {
+    this.#acknowledgements.add(listener);
+  }
+
+  /** There are no records on disk. */
+  setEmpty(): void {
+    this.#setOnNode([], false);
+  }
+
+  receive(notification: VolumesNotification): void {
+    if (notification.type === 'recovered') this.#setOnNode(notification.volumes, notification.areRecordsLost);
+    else if (notification.type === 'added') this.#add(notification.volume);
+    else this.#remove(nameOf(notification.volume));
+  }
+
+  /** The pod waits for the volume, or uses it. */
+  want(owner: VolumeOwner, name: string): void {
+    const previous = this.#wanted.get(owner);
+    if (previous === name) return;
+    this.#wanted.set(owner, name);
+    if (previous !== undefined) this.#dropIfUnused(previous);
+    this.#changed.notify();
+  }
+
+  /** The pod does not use the volume any more. It stays listed while it is on the node. */
+  release(owner: VolumeOwner): void {
+    const name = this.#wanted.get(owner);
+    if (name === undefined || !this.#wanted.delete(owner)) return;
+    this.#dropIfUnused(name);
+    this.#changed.notify();
+  }
+
+  /** The pods' volumes of this name. */
+  ownersOf(name: string): VolumeOwner[] {
+    return [...this.#wanted].flatMap(([owner, wanted]) => (wanted === name ? [owner] : []));
+  }
+
+  /** Whether a pod wants the volume, or it is on the node. */
+  isUsed(name: string): boolean {
+    return this.#used().has(name);
+  }
+
+  /** The value for the Node's status. Null: it stays as it is, because what is mounted is not known. */
+  list(status: StatusWithVolumes, left: LeftMounts | null): readonly string[] | null {
+    const onNode = this.#onNode;
+    if (!onNode || !left) return null;
+    const listed: ListedVolumes = { inUse: status.volumesInUse ?? [], attached: (status.volumesAttached ?? []).map(({ name }) => name) };
+    for (const name of this.#ended) if (!listed.inUse.includes(name)) this.#ended.delete(name);
+    const csi = left.csi || this.#areRecordsLost;
+    return computeVolumesInUse({ listed, onNode, wanted: this.#wanted.values(), ended: this.#ended, left: { ...left, csi } });
+  }
+
+  /**
+   * The API server has the Node's status. A volume that leaves the list is not acknowledged any more, at once: a status without it may be on its way, and a pod that
+   * wants it again waits for the one after that.
+   */
+  reported({ volumesInUse }: StatusWithVolumes): void {
+    this.#acknowledged = new Set(volumesInUse ?? []).intersection(this.#used());
+    this.#acknowledgements.notify();
+  }
+
+  /** Another writer, or a write that was thought to be lost, may have removed a name: it is added again at once. */
+  onNodeChange(status: StatusWithVolumes): void {
+    const listed = new Set(status.volumesInUse ?? []);
+    this.#acknowledged = this.#acknowledged.intersection(listed);
+    const needed = this.list(status, noLeftMounts) ?? [];
+    if (needed.some((name) => !listed.has(name))) this.#changed.notify();
+  }
+
+  /** Whether the API server knows that this node uses the volume. */
+  isReported(name: string): boolean {
+    return this.#acknowledged.has(name);
+  }
+
+  #setOnNode(volumes: readonly VolumeOnNode[], areRecordsLost: boolean): void {
+    const before = this.#onNode ?? new Map<string, boolean>();
+    this.#onNode = new Map(volumes.map((volume) => [nameOf(volume), volume.needsAttachment]));
+    this.#areRecordsLost ||= areRecordsLost;
+    for (const name of before.keys()) this.#dropIfUnused(name);
+    this.#changed.notify();
+  }
+
+  #add(volume: VolumeOnNode): void {
+    const name = nameOf(volume);
+    this.#ended.delete(name);
+    if (this.#onNode?.get(name) === volume.needsAttachment) return;
+    this.#onNode?.set(name, volume.needsAttachment);
+    this.#changed.notify();
+  }
+
+  #remove(name: string): void {
+    if (!this.#onNode?.delete(name)) return;
+    this.#dropIfUnused(name);
+    this.#changed.notify();
+  }
+
+  #dropIfUnused(name: string): void {
+    if (this.#used().has(name)) return;
+    this.#ended.add(name);
+    this.#acknowledged = this.#acknowledged.difference(new Set([name]));
+  }
+
+  #used(): Set<string> {
+    return new Set([...this.#wanted.values(), ...(this.#onNode?.keys() ?? [])]);
+  }
+}
+
+function nameOf({ driver, volumeHandle }: VolumeOnNode): string {
+  return uniqueVolumeName(driver, volumeHandle);
+}
