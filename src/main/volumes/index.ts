@@ -10,4 +10,5 @@ export { VolumesInUse } from './attachments/volumes-in-use.ts';
 export { CsiRegistration } from './csi-registration.ts';
 export { VolumeManager, type VolumeManagerOptions } from './volume-manager.ts';
 export { VolumeObjects } from './volume-objects.ts';
+export { CsiNodeInitialization } from './csi-node/csi-node-initialization.ts';
 export { CsiNodeWriter } from './csi-node/csi-node-writer.ts';

@@ -26,7 +26,7 @@ import {
 } from '../node/index.ts';
 import { NodePressure } from '../eviction/index.ts';
 import { NodeShutdownState } from '../node-shutdown/index.ts';
-import { LeftMountsReader, VolumesInUse } from '../volumes/index.ts';
+import { CsiNodeInitialization, CsiNodeWriter, LeftMountsReader, VolumesInUse } from '../volumes/index.ts';
 import type { RuntimeServices } from './runtime-services.ts';
 import type { EventSink } from '../events/index.ts';
 
@@ -54,14 +54,29 @@ export interface NodeServices {
   readonly shutdown: NodeShutdownState;
   /** Volumes are listed when `startVolumes` has read their records. */
   readonly volumesInUse: VolumesInUse;
+  /** Undefined when standalone. */
+  readonly csiNode: CsiNodeWriter | undefined;
   /** The Node of the API server; before it is known, and standalone, as this kubelet would register it. */
   readonly node: () => Node;
 }
 
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
-  const { clock, options, nodeName, threads, log, signal, runtime, events, cluster, setupProblem, untilPodsKnown, serverListens } =
-    services;
+  const {
+    clock,
+    random,
+    options,
+    nodeName,
+    threads,
+    log,
+    signal,
+    runtime,
+    events,
+    cluster,
+    setupProblem,
+    untilPodsKnown,
+    serverListens,
+  } = services;
   const { live, flags, featureGates } = options;
   const config = live.view;
   const { state, host, stats } = threads;
@@ -79,6 +94,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const shutdown = new NodeShutdownState();
   const heartbeats = new HeartbeatsReader(state.heartbeats);
   const volumesInUse = new VolumesInUse();
+  const csiNode = cluster && new CsiNodeWriter({ client: cluster.client, nodeName });
+  const csiInitialization = csiNode && new CsiNodeInitialization({ csiNode, clock, random, logger: log('volumes') });
   const leftMounts = new LeftMountsReader({ rootDir: flags.rootDirectory, logger: log('node') });
   const local = LocalNodeStatus.start({
     nodeName,
@@ -92,6 +109,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     shutdownError: () => shutdown.problem,
     volumesInUse: (status) => volumesInUse.list(status, leftMounts.current),
     refreshVolumes: (listed) => leftMounts.refresh(listed.filter((name) => !volumesInUse.isUsed(name))),
+    storageErrors: () => (csiInitialization?.problem ? [csiInitialization.problem] : []),
     setupErrors: setupProblem === null ? [] : [setupProblem],
     softRequirementErrors: cpuHardcapErrors(host.cgroupVersion),
     healthErrors: () => [...threadErrors(heartbeats.threads(), clock.monotonic()), ...(serves ? [] : ['the server has yet to listen'])],
@@ -99,7 +117,8 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     logger: log('node'),
   });
   await yieldToEventLoop();
-  const mayReport = Promise.all([untilPodsKnown(), serverListens]);
+  const csiInitialized = Promise.withResolvers<void>();
+  const mayReport = Promise.all([untilPodsKnown(), serverListens, csiInitialized.promise]);
   const onReported = ({ status = {} }: Node) => volumesInUse.reported(status);
   const clusterNode = cluster?.startClusterNode({ local, events, mayReport, onReported }) ?? null;
   if (clusterNode) {
@@ -107,6 +126,11 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     machine.onChanged(() => clusterNode.wake());
     pressure.onChanged(() => clusterNode.wake());
     shutdown.onChanged(() => clusterNode.wake());
+    const initialize = async () => csiInitialization?.run(() => clusterNode.wake(), signal);
+    void clusterNode.registered
+      .then(initialize)
+      .then(() => csiInitialized.resolve())
+      .catch(() => {});
     volumesInUse.onChanged(() => clusterNode.wake());
     clusterNode.store.onChange(() => volumesInUse.onNodeChange(clusterNode.store.get()?.status ?? {}));
   }
@@ -127,7 +151,16 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     clock,
   });
   void nodeInfo.watch(signal);
-  return { machine, nodeInfo, clusterNode, pressure, shutdown, volumesInUse, node: () => clusterNode?.node() ?? local.node() };
+  return {
+    machine,
+    nodeInfo,
+    clusterNode,
+    pressure,
+    shutdown,
+    volumesInUse,
+    csiNode: csiNode ?? undefined,
+    node: () => clusterNode?.node() ?? local.node(),
+  };
 }
 
 function startPodCIDRSync({ clock, options, threads, log, signal, runtime }: NodeServicesOptions, clusterNode: ClusterNode | null): void {

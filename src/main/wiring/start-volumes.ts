@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PluginManager, type PluginHandler } from '../plugins/index.ts';
 import { PluginsThread } from '../threads/plugins-thread.ts';
 import { VolumesThread } from '../threads/volumes-thread.ts';
-import { CsiNodeWriter, CsiRegistration, hasVolumeRecords, VolumeObjects } from '../volumes/index.ts';
+import { CsiRegistration, hasVolumeRecords, VolumeObjects } from '../volumes/index.ts';
 import type { Cluster } from './cluster.ts';
 import { createVolumeManager, type Volumes } from './create-volume-manager.ts';
 import type { KubeletContext } from './kubelet-context.ts';
@@ -12,12 +12,12 @@ import type { NodeServices } from './node-services.ts';
 
 export interface VolumesStart extends KubeletContext {
   readonly cluster: Cluster | null;
-  readonly nodeServices: Pick<NodeServices, 'clusterNode' | 'volumesInUse'>;
+  readonly nodeServices: Pick<NodeServices, 'clusterNode' | 'volumesInUse' | 'csiNode'>;
 }
 
 export async function startVolumes(start: VolumesStart): Promise<Volumes> {
   const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices } = start;
-  const { clusterNode, volumesInUse } = nodeServices;
+  const { clusterNode, volumesInUse, csiNode } = nodeServices;
   // Drivers record their mounts under the path without symlinks.
   const rootDir = await realpath(options.flags.rootDirectory);
   const { state } = threads;
@@ -50,7 +50,7 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
       .catch((err: unknown) => log('volumes').error({ err }, 'What volumes are on this node is not known: the Node keeps those in use'));
   const csi = new CsiRegistration({
     thread,
-    csiNode: cluster ? new CsiNodeWriter({ client: cluster.client, nodeName }) : undefined,
+    csiNode,
     onRegistered: () => volumeManager.retryUnpublished(),
     logger: log('volumes'),
   });

@@ -18,7 +18,10 @@ const driverName = 'test.csi.example';
 const attachingName = 'attaching.csi.example';
 
 interface CsiNode {
-  readonly metadata: { readonly ownerReferences?: readonly { readonly kind: string; readonly name: string; readonly uid: string }[] };
+  readonly metadata: {
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly ownerReferences?: readonly { readonly kind: string; readonly name: string; readonly uid: string }[];
+  };
   readonly spec: {
     readonly drivers:
       | null
@@ -41,6 +44,7 @@ interface Node {
 
 describe('CSI volumes', () => {
   let node: TestClusterNode;
+  let initial: CsiNode | undefined;
   let driver: TestCsiDriver;
   let attaching: TestCsiDriver;
   let attacher: TestAttacher;
@@ -63,6 +67,7 @@ describe('CSI volumes', () => {
 
   before(async () => {
     node = await TestClusterNode.start(nodeName);
+    initial = await node.api.find<CsiNode>(csiNodePath);
     await node.api.create('/apis/storage.k8s.io/v1/csidrivers', {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'CSIDriver',
@@ -101,6 +106,11 @@ describe('CSI volumes', () => {
     await driver?.stop();
     await attaching?.stop();
     await node?.destroy();
+  });
+
+  test('the CSINode of a node that is ready exists, with the migrated plugins, before a driver has registered', () => {
+    assert.deepEqual(initial?.spec.drivers ?? [], []);
+    assert.match(initial?.metadata.annotations?.['storage.alpha.kubernetes.io/migrated-plugins'] ?? '', /kubernetes\.io\/aws-ebs,/);
   });
 
   test('a driver is in the CSINode and on the Node, and knows that it is registered', async () => {

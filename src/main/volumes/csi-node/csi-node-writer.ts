@@ -2,7 +2,7 @@
 import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
 import type { DriverNodeInfo } from '../../../shared/contracts/volumes.ts';
 import { apiPath, isNotFound, type ApiClient, type ApiObject } from '../../api/index.ts';
-import { isOwnedBy, newCsiNode, withDriver, withoutDriver, type CsiNode } from './csi-node.ts';
+import { isOwnedBy, newCsiNode, withDriver, withMigratedPlugins, withoutDriver, type CsiNode } from './csi-node.ts';
 import { installPatch, uninstallPatch, type NodeMetadata, type NodeMetadataPatch } from './node-metadata.ts';
 
 export interface CsiNodeWriterOptions {
@@ -20,6 +20,15 @@ export class CsiNodeWriter {
 
   constructor(options: CsiNodeWriterOptions) {
     this.#options = options;
+  }
+
+  /** Makes the CSINode if necessary, with the migrated plugins. */
+  initialize(): Promise<void> {
+    return this.#changes.run('node', async () => {
+      const node = await this.#node();
+      const csiNode = await this.#ownCsiNode(node.metadata.uid);
+      await this.#replace(csiNode, withMigratedPlugins(csiNode));
+    });
   }
 
   /** Rejects with an Error for the driver. */

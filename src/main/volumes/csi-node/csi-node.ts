@@ -64,13 +64,20 @@ export function withDriver(csiNode: CsiNode, name: string, { nodeID, maxVolumesP
     existing?.nodeID === nodeID &&
     (existing.allocatable?.count ?? 0) === Math.max(count, 0) &&
     new Set(existing.topologyKeys).symmetricDifference(new Set(topologyKeys)).size === 0;
-  const hasAnnotation = csiNode.metadata.annotations?.[migratedAnnotation] === migratedPlugins.join(',');
-  if (isSame && hasAnnotation) return csiNode;
+  const migrated = withMigratedPlugins(csiNode);
+  if (isSame) return migrated;
   const driver = { name, nodeID, topologyKeys, ...(count > 0 && { allocatable: { count } }) };
+  return { ...migrated, spec: { ...csiNode.spec, drivers: [...drivers.filter((other) => other.name !== name), driver] } };
+}
+
+/** Returns the same object if it has the annotation; the order of the plugins does not count. */
+export function withMigratedPlugins(csiNode: CsiNode): CsiNode {
+  const { annotations } = csiNode.metadata;
+  const existing = new Set((annotations?.[migratedAnnotation] ?? '').split(','));
+  if (existing.symmetricDifference(new Set(migratedPlugins)).size === 0) return csiNode;
   return {
     ...csiNode,
-    metadata: { ...csiNode.metadata, annotations: { ...csiNode.metadata.annotations, [migratedAnnotation]: migratedPlugins.join(',') } },
-    spec: { ...csiNode.spec, drivers: [...drivers.filter((other) => other.name !== name), driver] },
+    metadata: { ...csiNode.metadata, annotations: { ...annotations, [migratedAnnotation]: migratedPlugins.join(',') } },
   };
 }
 

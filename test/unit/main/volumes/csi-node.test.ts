@@ -1,6 +1,13 @@
 /** What a driver changes in the CSINode and in the Node, and which versions of a driver replace it. */
 import assert from 'node:assert/strict';
-import { isOwnedBy, newCsiNode, withDriver, withoutDriver, type CsiNode } from '../../../../src/main/volumes/csi-node/csi-node.ts';
+import {
+  isOwnedBy,
+  newCsiNode,
+  withDriver,
+  withMigratedPlugins,
+  withoutDriver,
+  type CsiNode,
+} from '../../../../src/main/volumes/csi-node/csi-node.ts';
 import { installPatch, uninstallPatch } from '../../../../src/main/volumes/csi-node/node-metadata.ts';
 import { highestSupportedVersion, isLower } from '../../../../src/main/volumes/driver-versions.ts';
 import { table } from '../../../support/table.ts';
@@ -28,6 +35,15 @@ table('the CSINode', (row) => {
       count: 2 ** 31 - 1,
     }),
   );
+  row('keeps the migrated plugins, in any order', () => {
+    const [key, value] = Object.entries(empty.metadata.annotations ?? {})[0]!;
+    const reversed = { ...empty, metadata: { ...empty.metadata, annotations: { [key]: value.split(',').toReversed().join() } } };
+    assert.equal(withMigratedPlugins(reversed), reversed);
+  });
+  row('gets the migrated plugins, and keeps other annotations', () => {
+    const { annotations } = withMigratedPlugins({ ...empty, metadata: { ...empty.metadata, annotations: { a: 'b' } } }).metadata;
+    assert.deepEqual(annotations, { a: 'b', ...empty.metadata.annotations });
+  });
   row('loses a driver', () => assert.deepEqual(withoutDriver(one, 'd').spec.drivers, []));
   row('stays the same without the driver', () => assert.equal(withoutDriver(one, 'e'), one));
   row('belongs to its Node', () => assert.equal(isOwnedBy(empty, 'n', 'uid-1'), true));
