@@ -46,6 +46,9 @@ export class VolumesThread {
     if (reply.outcome === 'info') this.#drivers.set(name, endpoint);
     return reply;
   }
+  driverInfo(name: string): Promise<DriverReply> {
+    return this.#lazy.thread.call(async (api) => await api.driverInfo(name), { deadlineMs: null, retry: true });
+  }
   removeDriver(name: string): Promise<void> {
     this.#drivers.delete(name);
     return this.#lazy.thread.call((api) => api.removeDriver(name), { retry: true });

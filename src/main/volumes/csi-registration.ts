@@ -15,6 +15,9 @@ export interface CsiRegistrationOptions {
   readonly csiNode: Pick<CsiNodeWriter, 'install' | 'uninstall'> | undefined;
   /** Called when a driver can be used. */
   readonly onRegistered: () => void;
+  /** Called when the driver is in the CSINode, and when it has left. */
+  readonly onInstalled?: (name: string) => void;
+  readonly onUninstalled?: (name: string) => void;
   readonly logger: Logger;
 }
 
@@ -38,7 +41,7 @@ export class CsiRegistration {
 
   /** The driver can be used once it has answered, also while the API server is away: pods that end need it. */
   async register({ name, endpoint, supportedVersions }: PluginInfo): Promise<void> {
-    const { thread, csiNode, onRegistered } = this.#options;
+    const { thread, csiNode, onRegistered, onInstalled } = this.#options;
     const version = highestSupportedVersion(supportedVersions);
     if (!version) throw new Error(`none of the versions of CSI driver ${name} is supported`);
     const reply = await thread.setDriver(name, endpoint);
@@ -46,12 +49,14 @@ export class CsiRegistration {
     onRegistered();
     await csiNode?.install(name, reply.info);
     this.#drivers.set(name, { endpoint, version });
+    onInstalled?.(name);
   }
 
   async deregister({ name, endpoint }: PluginInfo): Promise<void> {
     if (this.#drivers.get(name)?.endpoint !== endpoint) return;
     const { thread, csiNode, logger } = this.#options;
     this.#drivers.delete(name);
+    this.#options.onUninstalled?.(name);
     await thread.removeDriver(name);
     await csiNode
       ?.uninstall(name)

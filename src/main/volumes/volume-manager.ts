@@ -26,7 +26,14 @@ export interface VolumeManagerOptions {
   readonly attachments: Pick<Attachments, 'untilAttached' | 'release'> | undefined;
   /** Syncs the pod: what it waits for has ended. */
   readonly wake: (uid: PodUID) => void;
+  /** Ends the pod: the node has no room for its volumes. */
+  readonly reject: (pod: Pod, rejection: VolumesRejection) => void;
   readonly clock: Clock;
+}
+
+export interface VolumesRejection {
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** What may be done with a volume of a pod that is known. */
@@ -145,6 +152,7 @@ export class VolumeManager {
       const known = this.#pods.get(podUID(pod));
       if (!known || known.ending.signal.aborted) return podEnds(volume);
       const attachment = request.needsAttachment ? await this.#attach(known, volume, request) : notNeeded;
+      if (attachment.outcome === 'exhausted') return this.#reject(pod, volume);
       if (attachment.outcome !== 'attached') return attachment;
       if (known.ending.signal.aborted) return podEnds(volume);
       known.publishing.add(request.specName);
@@ -159,6 +167,16 @@ export class VolumeManager {
     } catch (err) {
       return { outcome: 'failed', message: `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}` };
     }
+  }
+
+  /** The words are upstream's VolumeAttachLimitExceededError. */
+  #reject(pod: Pod, volume: Volume): VolumeNotReady {
+    const published = this.#pods.get(podUID(pod))?.published;
+    const unmounted = volumesToMount(pod).filter((other) => isOutsidePod(other) && published?.has(other.name) !== true);
+    const names = `unmounted volumes=[${unmounted.map(({ name }) => name).join(' ')}], unattached volumes=[${volume.name}]`;
+    const message = `Node has reached its volume attachment limit, rejecting pod. ${names}, failed to process volumes=[]: context deadline exceeded`;
+    this.#options.reject(pod, { reason: 'VolumeAttachmentLimitExceeded', message });
+    return { outcome: 'waiting', message };
   }
 
   async #attach(known: KnownPod, { name }: Volume, request: PublishVolumeRequest): Promise<Attachment> {

@@ -1,11 +1,12 @@
 /** Starts the parts that sync single pods: the pod workers, the resizes, and the handlers of the requests that tasks of the sync pool send. */
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import type { ExclusiveAllocations } from '../allocation/index.ts';
-import type { EventSink } from '../events/index.ts';
+import { podUID } from '../../shared/kubernetes/ids.ts';
+import { podReference, type EventSink } from '../events/index.ts';
 import type { NodeInfoSource, RuntimeState } from '../node/index.ts';
 import { standaloneRuntimeHandler } from '../objects/index.ts';
 import type { ActivePods } from '../pods/active-pods.ts';
-import { resizeFit, type AdmissionNode } from '../pods/admission/index.ts';
+import { countRejection, resizeFit, type AdmissionNode } from '../pods/admission/index.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { PodDispatcher } from '../pods/dispatch/index.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
@@ -69,7 +70,7 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   const { clock, random, options, log, shutdown, threads, podLifecycle, runtime, nodeInfo, nodeServices, podManager, cache, statuses } =
     start;
   const { probes, dispatcher, podStates, activePods, events, timelines, allocationManager, exclusiveAllocations, syncLoop } = start;
-  const { podObjects, runtimeClasses, objectChanges, volumeManager, volumeChanges } = start;
+  const { podObjects, runtimeClasses, objectChanges, volumeManager, volumeChanges, volumeRejections } = start;
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
 
@@ -114,6 +115,12 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   });
   objectChanges.add((uids) => workers.wake(uids));
   volumeChanges.add((uid) => workers.wake([uid]));
+  volumeRejections.add((pod, failed) => {
+    events.record({ object: podReference(pod), type: 'Warning', ...failed });
+    countRejection(failed.reason);
+    const end = workers.kill(podUID(pod), { evicted: true, gracePeriodOverrideSeconds: null, failed });
+    end.catch((err: unknown) => log('pod-workers').error({ podUID: podUID(pod), err }, 'A rejected pod has not ended in time'));
+  });
   runtimeState.onRecovered(() => workers.wakeFailed());
   shutdown.register('pod-workers', () => withTimeout(drainDeadlineMs, workers.close(), clock));
 

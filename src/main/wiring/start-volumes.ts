@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PluginManager, type PluginHandler } from '../plugins/index.ts';
 import { PluginsThread } from '../threads/plugins-thread.ts';
 import { VolumesThread } from '../threads/volumes-thread.ts';
-import { CsiRegistration, hasVolumeRecords, VolumeObjects } from '../volumes/index.ts';
+import { AllocatableUpdates, CsiRegistration, hasVolumeRecords, VolumeObjects } from '../volumes/index.ts';
 import type { Cluster } from './cluster.ts';
 import { createVolumeManager, type Volumes } from './create-volume-manager.ts';
 import type { KubeletContext } from './kubelet-context.ts';
@@ -29,7 +29,17 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
   });
   const calls = new PluginsThread({ state, logger: log('plugins') });
   const objects = cluster ? new VolumeObjects(cluster.client, clock) : undefined;
-  const { volumeManager, volumeChanges, attachments } = createVolumeManager({
+  const allocatable =
+    cluster &&
+    csiNode &&
+    new AllocatableUpdates({
+      client: cluster.client,
+      readInfo: (driver) => thread.driverInfo(driver),
+      csiNode,
+      clock,
+      logger: log('volumes'),
+    });
+  const { volumeManager, volumeChanges, volumeRejections, attachments } = createVolumeManager({
     clock,
     podLifecycle,
     objects,
@@ -38,6 +48,7 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
       volumesInUse,
       nodeStatus: () => clusterNode?.store.get()?.status ?? null,
       attachment: (name) => objects.attachment(name),
+      onExhausted: async (driver) => (await allocatable?.updateExhausted(driver)) ?? false,
       nodeName,
       controllerAttaches: options.config.enableControllerAttachDetach,
     },
@@ -52,6 +63,8 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     thread,
     csiNode,
     onRegistered: () => volumeManager.retryUnpublished(),
+    onInstalled: (name) => allocatable?.add(name),
+    onUninstalled: (name) => allocatable?.remove(name),
     logger: log('volumes'),
   });
   const plugins = new PluginManager({
@@ -65,6 +78,9 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     await plugins.close();
     await calls.close();
   });
-  shutdown.register('volumes', () => thread.close());
-  return { volumeManager, volumeChanges, attachments };
+  shutdown.register('volumes', async () => {
+    await allocatable?.close();
+    await thread.close();
+  });
+  return { volumeManager, volumeChanges, volumeRejections, attachments };
 }

@@ -162,6 +162,7 @@ export const messages = {
 
   'volumes.recover': request('main', 'volumes'),
   'volumes.setDriver': request('main', 'volumes'),
+  'volumes.driverInfo': request('main', 'volumes'),
   'volumes.removeDriver': request('main', 'volumes'),
   'volumes.publishVolume': request('main', 'volumes'),
   'volumes.unpublishVolume': request('main', 'volumes'),

@@ -88,6 +88,8 @@ export interface VolumesApi {
   recover(): Promise<void>;
   /** Replaces the socket of a driver, and asks it about this node. Repeats what has failed without the driver. */
   setDriver(name: string, endpoint: string): Promise<DriverReply>;
+  /** Asks a registered driver again about this node. */
+  driverInfo(name: string): Promise<DriverReply>;
   removeDriver(name: string): Promise<void>;
   /** Stages the volume on this node if necessary, and publishes it in the pod's folder. Nothing is called for what is recorded as complete. */
   publishVolume(request: PublishVolumeRequest): Promise<VolumeReply>;

@@ -40,6 +40,14 @@ const api: VolumesApi = {
       return { outcome: 'failed', message: messageOf(err) };
     }
   },
+  async driverInfo(name) {
+    const driver = drivers.get(name);
+    if (!driver) return { outcome: 'failed', message: `driver name ${name} not found in the list of registered CSI drivers` };
+    return driver.info().then(
+      (info) => ({ outcome: 'info', info }) as const,
+      (err: unknown) => ({ outcome: 'failed', message: messageOf(err) }) as const,
+    );
+  },
   async removeDriver(name) {
     drivers.delete(name);
   },

@@ -87,7 +87,7 @@ describe('CSI volumes', () => {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'CSIDriver',
       metadata: { name: attachingName },
-      spec: { attachRequired: true },
+      spec: { attachRequired: true, nodeAllocatableUpdatePeriodSeconds: 3600 },
     });
     attaching = new TestCsiDriver({
       name: attachingName,
@@ -95,6 +95,7 @@ describe('CSI volumes', () => {
       socket: join(node.node.rootDir, 'plugins', attachingName, 'csi.sock'),
       registrationSocket: join(node.node.rootDir, 'plugins_registry', `${attachingName}-reg.sock`),
       stateDir: join(node.node.folder, 'attaching-driver'),
+      maxVolumesPerNode: 1,
     });
     attacher = new TestAttacher(node.api, attachingName, nodeName);
     await driver.start();
@@ -328,6 +329,27 @@ describe('CSI volumes', () => {
     const shorter = watch.versions.filter(({ volumesInUse: names }) => !names.includes(name));
     assert.ok(watch.versions.length > shorter.length && shorter.length > 0);
     assert.ok(shorter.every(({ seenAtMs }) => seenAtMs > unstagedAtMs));
+  });
+
+  test('an error of the attacher is named, and a pod beyond the limit of the node is rejected; the limit is read again', async () => {
+    const volume = await createBoundClaim(node.api, { namespace: node.namespace, driver: attachingName, name: 'a2' });
+    const infoCalls = () => attaching.journal().filter(({ method }) => method === 'NodeGetInfo').length;
+    const before = infoCalls();
+    await node.create('beyond', withClaim('a2'));
+    await attacher.setStatus(volume, { attached: false, attachError: { message: 'no such disk' } });
+    await node.untilEvent(
+      'beyond',
+      'FailedMount',
+      new RegExp(`^MountVolume\\.WaitForAttach failed for volume "${volume}" : no such disk$`),
+    );
+    await attacher.setStatus(volume, { attached: false, attachError: { message: 'no room', errorCode: 8 } });
+    const { status } = await node.untilEnded('beyond');
+    assert.deepEqual([status?.phase, status?.reason], ['Failed', 'VolumeAttachmentLimitExceeded']);
+    assert.match(status?.message ?? '', /^Node has reached its volume attachment limit, rejecting pod\. unmounted volumes=\[data\]/);
+    assert.equal(infoCalls(), before + 1);
+    assert.ok(!attachingCalls(volume).some((call) => call.startsWith('NodeStage')));
+    await node.delete('beyond');
+    await node.untilGone('beyond');
   });
 
   test('a driver whose socket is removed leaves the CSINode and the Node', async () => {

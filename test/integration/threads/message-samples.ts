@@ -368,6 +368,7 @@ export const samples: Samples = {
     },
     { request: ['test.csi.example', '/gone.sock'], reply: { outcome: 'failed', message: 'rpc error' } },
   ],
+  'volumes.driverInfo': [{ request: ['test.csi.example'], reply: { outcome: 'failed', message: 'rpc error' } }],
   'volumes.removeDriver': [{ request: ['test.csi.example'], reply: undefined }],
   'volumes.publishVolume': [
     {

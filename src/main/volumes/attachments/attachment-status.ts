@@ -1,4 +1,5 @@
 /** What a VolumeAttachment says of its volume (upstream verifyAttachmentStatus and WaitForAttach in pkg/volume/csi/csi_attacher.go). Pure. */
+import { grpcCode } from '../../../shared/cri/cri-error.ts';
 import type { ApiObject } from '../../api/index.ts';
 
 export interface VolumeAttachment extends ApiObject {
@@ -26,6 +27,11 @@ export function attachmentStatus({ metadata, status = {} }: VolumeAttachment, vo
   if (status.attached === true) return { attached: true, publishContext };
   const problem = attachError(status) ?? `volume ${volumeHandle} is not attached for volume attachment ${metadata.name}`;
   return { attached: false, problem };
+}
+
+/** Whether the node has no room for the volume (upstream isResourceExhaustError in csi_plugin.go). */
+export function isExhausted(status: VolumeAttachment['status']): boolean {
+  return status?.attachError?.errorCode === grpcCode.RESOURCE_EXHAUSTED;
 }
 
 /** The external attacher's error, or undefined. */

@@ -13,7 +13,7 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { isNotFound } from '../../api/index.ts';
-import { attachError, attachmentStatus, type VolumeAttachment } from './attachment-status.ts';
+import { attachError, attachmentStatus, isExhausted, type VolumeAttachment } from './attachment-status.ts';
 import { volumeOwner, type StatusWithVolumes, type VolumesInUse } from './volumes-in-use.ts';
 
 export interface AttachmentsOptions {
@@ -21,6 +21,8 @@ export interface AttachmentsOptions {
   /** Null: the Node is not known. */
   readonly nodeStatus: () => StatusWithVolumes | null;
   readonly attachment: (name: string) => Promise<VolumeAttachment>;
+  /** The node has reached the limit of the driver's volumes. Resolves with whether the pod is to be rejected for it. Never rejects. */
+  readonly onExhausted: (driver: string) => Promise<boolean>;
   readonly nodeName: string;
   /** The setting enableControllerAttachDetach. */
   readonly controllerAttaches: boolean;
@@ -29,12 +31,16 @@ export interface AttachmentsOptions {
   readonly clock: Clock;
 }
 
-export type Attachment = { readonly outcome: 'attached'; readonly publishContext: Readonly<Record<string, string>> } | VolumeNotReady;
+/** `exhausted`: the pod can't run on this node. */
+export type Attachment =
+  | { readonly outcome: 'exhausted' }
+  | { readonly outcome: 'attached'; readonly publishContext: Readonly<Record<string, string>> }
+  | VolumeNotReady;
 
 type AttachableVolume = Pick<PublishVolumeRequest, 'podUID' | 'specName' | 'driver' | 'volumeHandle'>;
 
 /** After this time the claim and the volume are read again with the pod's next sync, and the attacher's error is read. */
-const maxWaitMs = 30_000;
+const maxWaitMs = 10_000;
 
 export class Attachments {
   readonly #options: AttachmentsOptions;
@@ -126,10 +132,13 @@ export class Attachments {
   }
 
   /** The attacher's error does not change the Node: it is read once for each wait. */
-  async #afterWait(volume: AttachableVolume, message: string): Promise<VolumeNotReady> {
+  async #afterWait(volume: AttachableVolume, message: string): Promise<Attachment> {
+    const { attachment, onExhausted } = this.#options;
     const waiting = { outcome: 'waiting', message, isUnattached: true } as const;
     try {
-      const error = attachError((await this.#options.attachment(this.#attachmentName(volume))).status);
+      const { status } = await attachment(this.#attachmentName(volume));
+      if (isExhausted(status) && (await onExhausted(volume.driver))) return { outcome: 'exhausted' };
+      const error = attachError(status);
       return error === undefined ? waiting : { ...failed(volume, error), isUnattached: true };
     } catch (err) {
       return isNotFound(err) ? waiting : { ...waiting, message: `${message}: ${messageOf(err)}` };

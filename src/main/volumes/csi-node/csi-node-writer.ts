@@ -42,6 +42,15 @@ export class CsiNodeWriter {
     });
   }
 
+  /** Changes the CSINode of a registered driver only. Rejects with an Error. */
+  updateDriver(name: string, info: DriverNodeInfo): Promise<void> {
+    return this.#changes.run('node', async () => {
+      const csiNode = await this.#read();
+      // Otherwise the driver has left meanwhile.
+      if (csiNode?.spec.drivers?.some((driver) => driver.name === name)) await this.#replace(csiNode, withDriver(csiNode, name, info));
+    });
+  }
+
   uninstall(name: string): Promise<void> {
     return this.#changes.run('node', async () => {
       const csiNode = await this.#read();

@@ -1,6 +1,6 @@
 /** Schema of objects other than pods. Only the fields that the kubelet reads. */
 import { objectMeta } from './metadata.ts';
-import { always, bool, int32, list, map, quantity, struct, text } from './types.ts';
+import { always, bool, int32, int64, list, map, quantity, struct, text } from './types.ts';
 
 const metadata = always(objectMeta);
 
@@ -9,6 +9,7 @@ export const service = struct({
   spec: struct({ clusterIP: text, ports: list(struct({ name: text, port: always(int32), protocol: text })) }),
 });
 export const runtimeClass = struct({ metadata, handler: text });
+export const csiDriver = struct({ metadata, spec: struct({ nodeAllocatableUpdatePeriodSeconds: int64 }) });
 export const clusterTrustBundle = struct({ metadata, spec: struct({ signerName: text, trustBundle: text }) });
 export const node = struct({
   metadata,

@@ -48,6 +48,7 @@ function aManager() {
       release: (_, specName) => calls.push(`release ${specName}`),
     },
     wake: () => calls.push('wake'),
+    reject: (_, { message }) => calls.push(message),
     clock,
   });
   return { manager, clock, calls, requests, attached, isAborted: () => pendingSignal?.aborted };
@@ -81,6 +82,15 @@ test('a pod that ends publishes nothing, and its volume is not in use any more w
   assert.deepEqual([requests, calls], [[], ['wake']]);
   manager.forget(uid);
   assert.deepEqual(calls, ['wake', 'release pv1']);
+});
+
+test('a pod for whose volumes the node has no room is rejected', async () => {
+  const { manager, calls, attached } = aManager();
+  attached.resolve({ outcome: 'exhausted' });
+  const message =
+    'Node has reached its volume attachment limit, rejecting pod. unmounted volumes=[v], unattached volumes=[v], failed to process volumes=[]: context deadline exceeded';
+  assert.deepEqual(await manager.publish(pod, 'v'), { outcome: 'waiting', message });
+  assert.deepEqual(calls, [message]);
 });
 
 test('a volume that is unpublished is released', async () => {

@@ -15,7 +15,7 @@ const attachmentID = attachmentName('h', 'd', 'n1');
 const waiting = 'Volume not attached according to node status for volume "pv1"';
 const unreported = 'Volume has not been added to the list of VolumesInUse in the node\'s volume status for volume "pv1"';
 
-function fixture({ controllerAttaches = true } = {}) {
+function fixture({ controllerAttaches = true, isLimited = false } = {}) {
   const clock = new FakeClock();
   const volumesInUse = new VolumesInUse();
   volumesInUse.setEmpty();
@@ -32,6 +32,7 @@ function fixture({ controllerAttaches = true } = {}) {
       if (attachment instanceof Error) throw attachment;
       return { metadata: { name: id, uid: 'u' }, status: attachment };
     },
+    onExhausted: async () => isLimited,
     nodeName: 'n1',
     controllerAttaches,
     wake: (uid) => woken.push(uid),
@@ -85,11 +86,11 @@ test('a volume that stays unattached waits without an event; an error of the att
   const { start, report, setAttachment, clock } = fixture();
   const first = start();
   report();
-  await clock.advance(30_000);
+  await clock.advance(10_000);
   assert.deepEqual(await first, { outcome: 'waiting', message: waiting, isUnattached: true });
   setAttachment({ attachError: { message: 'rpc error: code = Internal desc = no such disk' } });
   const second = start();
-  await clock.advance(30_000);
+  await clock.advance(10_000);
   assert.deepEqual(await second, {
     outcome: 'failed',
     message: 'MountVolume.WaitForAttach failed for volume "pv1" : rpc error: code = Internal desc = no such disk',
@@ -97,8 +98,19 @@ test('a volume that stays unattached waits without an event; an error of the att
   });
   setAttachment(new ApiError(404, 'NotFound', 'not found'));
   const third = start();
-  await clock.advance(30_000);
+  await clock.advance(10_000);
   assert.equal((await third).outcome, 'waiting');
+});
+
+test('a pod is rejected when the node is full, if the limit of the driver is updated', async () => {
+  for (const isLimited of [true, false]) {
+    const { start, report, setAttachment, clock } = fixture({ isLimited });
+    setAttachment({ attachError: { message: 'full', errorCode: 8 } });
+    const attached = start();
+    report();
+    await clock.advance(10_000);
+    assert.equal((await attached).outcome, isLimited ? 'exhausted' : 'failed');
+  }
 });
 
 test('a pod that ends waits for no attachment', async () => {

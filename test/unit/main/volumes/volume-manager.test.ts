@@ -53,6 +53,7 @@ function aManager() {
     thread,
     attachments: undefined,
     wake: () => calls.push('wake'),
+    reject: (_, { message }) => calls.push(message),
     clock,
   });
   return { manager, calls, clock, publish: (reply: VolumeReply) => publication.resolve(reply) };
