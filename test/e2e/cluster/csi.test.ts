@@ -352,6 +352,19 @@ describe('CSI volumes', () => {
     await node.untilGone('beyond');
   });
 
+  test('a kubelet that is to attach volumes itself refuses those of drivers, and does not ask for the controller', async () => {
+    await node.node.stopKubelet();
+    await node.node.startKubelet({ configuration: { enableControllerAttachDetach: false } });
+    await node.create('refused', withClaim('a2'));
+    const why = 'attaching volumes from the kubelet is not supported';
+    const message = new RegExp(`^AttachVolume\\.Attach failed for volume "pv-${node.namespace}-a2" : ${why}$`);
+    await node.untilEvent('refused', 'FailedAttachVolume', message);
+    const { annotations } = (await node.api.get<Node>(node.nodePath)).metadata;
+    assert.equal(annotations['volumes.kubernetes.io/controller-managed-attach-detach'], undefined);
+    await node.delete('refused');
+    await node.untilGone('refused');
+  });
+
   test('a driver whose socket is removed leaves the CSINode and the Node', async () => {
     await attaching.stop();
     await driver.stop();
