@@ -67,6 +67,17 @@ export function nodeStatusPatch(before: Node, after: Node): Json | null {
   return Object.keys(patch).length > 0 ? patch : null;
 }
 
+/**
+ * The same for a report of the status. A patch that drops a volume in use is for this version of the Node only: one that seemed lost must not take effect later, when a pod
+ * uses the volume again.
+ */
+export function nodeReportPatch(before: Node, after: Node): Json | null {
+  const patch = nodeStatusPatch(before, after);
+  const volumesInUse = new Set(after.status?.volumesInUse);
+  if (!patch || before.status?.volumesInUse?.every((name) => volumesInUse.has(name)) !== false) return patch;
+  return { ...patch, metadata: { ...(patch['metadata'] as object | undefined), resourceVersion: before.metadata.resourceVersion } };
+}
+
 /** Conditions are merged by type. Each contains only its changed fields. */
 function patchConditions(before: readonly NodeCondition[], after: readonly NodeCondition[]): Json[] {
   return after.flatMap((condition) => {

@@ -8,7 +8,7 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { apiPath, isNotFound, type ApiClient } from '../../api/index.ts';
-import { nodeStatusPatch, statusHasChanged } from './node-status-patch.ts';
+import { nodeReportPatch, statusHasChanged } from './node-status-patch.ts';
 import { statusEvent } from './node-conditions.ts';
 import type { Node, NodeEvent } from '../node-object.ts';
 import type { ComputedNode } from './node-status.ts';
@@ -42,7 +42,7 @@ const jitter = 0.5;
 
 export class NodeStatusUpdater {
   readonly #deps: NodeStatusUpdaterDependencies;
-  /** Monotonic ms of the last write. Null: this process has not written yet. */
+  /** Monotonic ms of the last write. Null: this process has not written yet, or the last write has failed. */
   #reportedAtMs: number | null = null;
   /** Jitter of the next periodic report, up to half of the frequency either way: many nodes may have changed at once. 0 after that report. */
   #delayMs = 0;
@@ -124,10 +124,12 @@ export class NodeStatusUpdater {
 
   async #write(original: StoredNode, node: Node, signal: AbortSignal): Promise<StoredNode> {
     const { client, nodeName, deadlineMs, store, clock } = this.#deps;
-    const body = nodeStatusPatch(original, node);
+    const body = nodeReportPatch(original, node);
     const path = apiPath('api', 'v1', 'nodes', nodeName, 'status');
     const call = { method: 'PATCH', path, patch: 'strategic', body, trafficClass: 'node', deadlineMs, maxAttempts: 1, signal } as const;
     // No patch means that not even a heartbeat time differs: the status was written within this second.
+    // After a failure the next round writes in any case: the lost write is for an older version then, and is refused if it arrives late.
+    this.#reportedAtMs = null;
     const written = body ? await client.call<StoredNode>(call) : original;
     this.#reportedAtMs = clock.monotonic();
     if (body) store.observe(written);

@@ -171,6 +171,25 @@ test('an outdated cached node costs one more attempt with a GET', async (t) => {
   assert.equal(failures(), 0);
 });
 
+test('a lost write that drops a volume is refused when it arrives late: the next status is written also without a change', async (t) => {
+  let volumesInUse = ['v'];
+  const { api, start, clock, patches } = await aCluster({ local: { volumesInUse: () => volumesInUse } });
+  const { clusterNode, sync } = await start(t);
+  await sync();
+  await clock.advance(1000);
+  volumesInUse = [];
+  api.once('PATCH', status, apiError(0, 'Timeout'));
+  const before = patches().length;
+  clusterNode.wake();
+  await idle(clock);
+  volumesInUse = ['v'];
+  await clock.advance(2000);
+  const [lost, next, ...others] = patches().slice(before);
+  assert.deepEqual([lost?.status?.volumesInUse, typeof lost?.metadata?.resourceVersion], [null, 'string']);
+  assert.deepEqual(Object.keys(next?.status ?? {}), ['conditions']);
+  assert.deepEqual(others, []);
+});
+
 test('an update that fails five times waits for the next heartbeat, and reports repeated failures', async (t) => {
   const { api, start, world, clock, failures, patches } = await aCluster();
   const { sync, clusterNode } = await start(t);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { nodeStatusPatch, statusHasChanged } from '../../../../../src/main/node/status/node-status-patch.ts';
+import { nodeReportPatch, nodeStatusPatch, statusHasChanged } from '../../../../../src/main/node/status/node-status-patch.ts';
 import type { Node, NodeStatus, NodeSystemInfo } from '../../../../../src/main/node/node-object.ts';
 import { table } from '../../../../support/table.ts';
 
@@ -134,4 +134,16 @@ const patches: { name: string; before: Node; after: Node; want: unknown }[] = [
 ];
 table('a patch of a node’s status has only the changes', (row) => {
   for (const { name, before, after, want } of patches) row(name, () => assert.deepEqual(nodeStatusPatch(before, after), want));
+});
+
+table('a report of a node’s status', (row) => {
+  const before: Node = { metadata: { name: 'n', resourceVersion: '7' }, status: { volumesInUse: ['v', 'w'] } };
+  const after = (volumesInUse: string[]): Node => ({ ...before, status: { volumesInUse } });
+  row('is for its version of the Node when it drops a volume', () =>
+    assert.deepEqual(nodeReportPatch(before, after(['w'])), { metadata: { resourceVersion: '7' }, status: { volumesInUse: ['w'] } }),
+  );
+  row('is for any version when it adds one', () =>
+    assert.deepEqual(nodeReportPatch(before, after(['v', 'w', 'x'])), { status: { volumesInUse: ['v', 'w', 'x'] } }),
+  );
+  row('is none without a change', () => assert.equal(nodeReportPatch(before, after(['v', 'w'])), null));
 });
