@@ -125,8 +125,10 @@ function swapLimit(input: ContainerResourcesInput, { memoryLimitInBytes, unified
 
 /** LimitedSwap: a Burstable container gets the share of the node's swap that its memory request is of the node's memory. */
 function swapBytes({ pod, container, settings, hostInfo, node }: ContainerResourcesInput): number {
-  if (!isSwapLimited(settings.memorySwapBehavior) || !getsSwap(pod, container.resources)) return 0;
-  const requestBytes = value(container.resources?.requests?.['memory']);
+  const { requests, limits } = container.resources ?? {};
+  const own = isZeroQuantity(ownMemoryLimit(pod, container)) ? { requests } : { requests, limits };
+  if (!isSwapLimited(settings.memorySwapBehavior) || !getsSwap(pod, own)) return 0;
+  const requestBytes = value(requests?.['memory']);
   const { memoryBytes } = node.capacity;
   return memoryBytes <= 0 || requestBytes > memoryBytes ? 0 : Math.trunc((requestBytes / memoryBytes) * hostInfo.swapCapacityBytes);
 }

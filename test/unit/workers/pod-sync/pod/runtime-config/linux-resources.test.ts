@@ -85,6 +85,7 @@ const burstable: ResourceRequirements = { requests: { memory: '1G' }, limits: { 
 const api = { 'kubernetes.io/config.source': 'api' };
 const limited = { memorySwapBehavior: 'LimitedSwap', cgroupVersion: 2 } as const;
 const swapping = { swapControllerAvailable: true, swapCapacityBytes: 8_000_000_000 };
+const resizedToPodLimit = aContainer({ resources: { requests: { memory: '1G' }, limits: { memory: '1G' } } });
 const swap: readonly [name: string, own: ResourceRequirements, fields: Fields, wantV1: bigint, wantV2: Record<string, string>][] = [
   ['v1 without a swap controller', burstable, {}, 0n, {}],
   ['v1: no swap in addition to the memory', burstable, { host: swapping }, 2_000_000_000n, {}],
@@ -104,6 +105,19 @@ const swap: readonly [name: string, own: ResourceRequirements, fields: Fields, w
     { host: swapping, settings: limited, annotations: api },
     0n,
     { 'memory.swap.max': '0' },
+  ],
+  [
+    'v2, limited: a request as high as the pod’s limit gets its share, also when a resize gives the container that limit',
+    { requests: { memory: '1G' } },
+    {
+      host: swapping,
+      settings: limited,
+      annotations: api,
+      spec: { resources: { limits: { memory: '1G' } } },
+      input: { container: resizedToPodLimit },
+    },
+    0n,
+    { 'memory.swap.max': '2000000000' },
   ],
 ];
 const withoutMemoryQos = ({ 'memory.min': _min, 'memory.low': _low, ...others }: Record<string, string>) => others;
