@@ -17,6 +17,8 @@ export interface PodDisturbance {
     | 'imageChanged'
     | 'resizeAsked'
     | 'resized'
+    /** Another pod needs what it has. */
+    | 'preempted'
     | 'sandboxLost'
     | 'containerLost'
     | 'probeFailed'

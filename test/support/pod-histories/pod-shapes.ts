@@ -6,6 +6,7 @@ export interface ShapedPod {
   readonly uid: string;
   readonly policy: RestartPolicy;
   readonly graceSeconds: number;
+  readonly isCritical?: boolean | undefined;
 }
 
 const images = {
@@ -80,10 +81,14 @@ export const sizedShapes: readonly object[] = [
     ...sized({ cpu: '200m', memory: '128Mi' }, { cpu: '400m', memory: '256Mi' }),
     containers: [container('app', 'run'), container('other', 'run', { ...sized({ cpu: '50m', memory: '32Mi' }), ...restarts('memory') })],
   },
+  {
+    volumes: [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } }],
+    containers: [container('app', 'run', sized({ cpu: '100m', memory: '64Mi' }, { cpu: '200m', memory: '128Mi' }))],
+  },
 ];
 
 /** As the API server would store it. */
-export function shapedPod(shape: number, { name, uid, policy, graceSeconds }: ShapedPod): Record<string, unknown> {
+export function shapedPod(shape: number, { name, uid, policy, graceSeconds, isCritical }: ShapedPod): Record<string, unknown> {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -96,6 +101,7 @@ export function shapedPod(shape: number, { name, uid, policy, graceSeconds }: Sh
       restartPolicy: policy,
       terminationGracePeriodSeconds: graceSeconds,
       tolerations: [{ operator: 'Exists' }],
+      ...(isCritical && { priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' }),
       ...structuredClone(shapes[shape] ?? withoutRestarts(sizedShapes[shape - shapes.length]!, policy)),
     },
     status: { phase: 'Pending', qosClass: 'BestEffort' },

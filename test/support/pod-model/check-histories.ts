@@ -7,13 +7,15 @@ import { parentPort, workerData } from 'node:worker_threads';
 import * as fc from 'fast-check';
 import { describeHistory } from '../pod-histories/pod-history.ts';
 import { shapes } from '../pod-histories/pod-shapes.ts';
-import { modelOperations, type ModelOperation } from './model-operations.ts';
+import { modelOperations } from './model-operations.ts';
 import { resizeOperations } from './resize-operations.ts';
-import { runHistory } from './run-history.ts';
+import { runHistory, type ModelledHistory } from './run-history.ts';
 
-export interface KnownHistory {
-  readonly operations: readonly ModelOperation[];
-  readonly useEvents: boolean;
+/** With a name for those that fail. */
+export type KnownHistory = ModelledHistory & { readonly name: string };
+
+export interface KnownHistories {
+  readonly known: readonly KnownHistory[];
 }
 
 export interface RandomHistories {
@@ -33,19 +35,21 @@ const operationsPerHistory = 100;
 let runs = 0;
 let starts = 0;
 
-async function check({ operations, useEvents }: KnownHistory): Promise<void> {
-  const { history, violations } = await runHistory(operations, useEvents);
+async function check(modelled: ModelledHistory | KnownHistory): Promise<void> {
+  const { history, violations } = await runHistory(modelled);
   const text = describeHistory(history, (uid) => violations.some((line) => line.includes(uid)));
-  assert.deepEqual(violations, [], `${violations.join('\n')}\n${text}`);
+  const name = 'name' in modelled ? `${modelled.name}\n` : '';
+  assert.deepEqual(violations, [], `${name}${violations.join('\n')}\n${text}`);
   runs += 1;
   starts += history.filter(({ type }) => type === 'started').length;
 }
 
-const work = workerData as KnownHistory | RandomHistories;
-if ('operations' in work) await check(work);
+const work = workerData as KnownHistories | RandomHistories;
+if ('known' in work) for (const one of work.known) await check(one);
 else {
   const operations = work.kind === 'pods' ? modelOperations(shapes.length, operationsPerHistory) : resizeOperations(operationsPerHistory);
-  const history = fc.record({ operations, useEvents: fc.boolean() });
+  const cgroupVersion = fc.constantFrom<1 | 2>(1, 2);
+  const history = fc.record({ operations, useEvents: fc.boolean(), cgroupVersion });
   await fc.assert(fc.asyncProperty(history, check), work);
 }
 parentPort?.postMessage({ runs, starts } satisfies CheckedHistories);

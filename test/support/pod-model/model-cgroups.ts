@@ -1,6 +1,6 @@
 /**
- * The cgroups of a modelled node, with the kernel's rules of cgroup v1: a memory limit below the usage is refused, and so is a CPU quota of a child that is
- * larger than its parent's. The real PodCgroups works on them.
+ * The cgroups of a modelled node, with the kernel's rules. With v1 a memory limit below the usage is refused, and so is a CPU quota of a child that is
+ * larger than its parent's; with v2 such a limit kills, which must not happen. The real PodCgroups works on them.
  */
 import type { CgroupManager } from '../../../src/workers/pod-sync/cgroups/cgroup-manager.ts';
 import { toCgroupFiles, type CgroupFile } from '../../../src/workers/pod-sync/cgroups/cgroup-files.ts';
@@ -14,10 +14,12 @@ import { MortalClock, type Life, type ModelClock } from './model-clock.ts';
 import { modelLogger as logger } from './model-log.ts';
 import type { ModelContainer, ModelRuntime } from './model-runtime.ts';
 
-type Values = Map<string, number>;
+type Values = Map<string, string>;
 
-const memoryFile = 'memory.limit_in_bytes';
+const memoryFiles = ['memory.limit_in_bytes', 'memory.max'];
 const quotaFile = 'cpu.cfs_quota_us';
+/** A usage that is as old as this was the same when the kubelet read it. */
+const steadyMs = 5000;
 const writeMs = 1;
 
 export class ModelCgroups {
@@ -25,15 +27,23 @@ export class ModelCgroups {
   readonly #cgroups = new Map<string, Values>();
   /** The number of the next writes that fail. */
   failures = 0;
+  /** Limits of v2 below what was used. */
+  readonly kills = new Set<string>();
+  readonly #version: 1 | 2;
   readonly #runtime: ModelRuntime;
   readonly #clock: ModelClock;
   readonly #killPoints: KillPoints;
 
-  constructor(runtime: ModelRuntime, clock: ModelClock, killPoints: KillPoints) {
+  constructor(version: 1 | 2, runtime: ModelRuntime, clock: ModelClock, killPoints: KillPoints) {
+    this.#version = version;
     this.#runtime = runtime;
     this.#clock = clock;
     this.#killPoints = killPoints;
     runtime.checkResources = (container) => this.#checkContainer(container);
+  }
+
+  get version(): 1 | 2 {
+    return this.#version;
   }
 
   podCgroups(life: Life, settings: PodSyncSettings): PodCgroups {
@@ -52,8 +62,8 @@ export class ModelCgroups {
     return {
       exists: async (path) => this.#cgroups.has(path),
       existsInAnyHierarchy: async (path) => this.#cgroups.has(path),
-      read: async (path, _, file) => this.#cgroups.get(path)?.get(file)?.toString(),
-      hasValues: async (path, files) => files.every(({ file, value }) => String(this.#cgroups.get(path)?.get(file) ?? value) === value),
+      read: async (path, _, file) => this.#cgroups.get(path)?.get(file),
+      hasValues: async (path, files) => files.every(({ file, value }) => (this.#cgroups.get(path)?.get(file) ?? value) === value),
       memoryUsage: usageOf,
       memoryUsageOf: usageOf,
       children: async (path) => this.#containersIn(path).map(({ id }) => id),
@@ -75,13 +85,13 @@ export class ModelCgroups {
       this.#killPoints.pass();
     };
     const pathOf = (name: CgroupName) => cgroupPath(name, 'cgroupfs');
-    const files = (resources: CgroupResources) => toCgroupFiles(resources, 1, []);
+    const files = (resources: CgroupResources) => toCgroupFiles(resources, this.#version, []);
     return {
       driver: 'cgroupfs',
       create: (name, resources) =>
         life.guard(
           step(() => {
-            if (!this.#cgroups.has(pathOf(name))) this.#cgroups.set(pathOf(name), kernelDefaults());
+            if (!this.#cgroups.has(pathOf(name))) this.#cgroups.set(pathOf(name), kernelDefaults(this.#version));
             // What the kernel refuses is logged.
             for (const file of files(resources)) this.#write(pathOf(name), file);
           }),
@@ -104,18 +114,29 @@ export class ModelCgroups {
   #write(path: string, { file, value }: CgroupFile): string | null {
     const values = this.#cgroups.get(path);
     if (!values) return 'ENOENT';
-    const number = Number(value);
-    if (file === memoryFile && number < this.#usage(path)) return 'EBUSY';
-    if (file === quotaFile && this.#containersIn(path).some((container) => exceeds(quotaOf(container), number))) return 'EINVAL';
-    values.set(file, number);
+    if (memoryFiles.includes(file) && Number(value) < this.#usage(path) && this.#refusesMemory(path, this.#containersIn(path)))
+      return 'EBUSY';
+    if (file === quotaFile && this.#containersIn(path).some((container) => exceeds(quotaOf(container), Number(value)))) return 'EINVAL';
+    values.set(file, value);
     return null;
   }
 
-  #checkContainer({ sandbox, resources, usageBytes }: ModelContainer): string | null {
-    if (resources.memoryLimit > 0 && resources.memoryLimit < usageBytes) return 'device or resource busy';
+  /** With v2 the kernel kills instead. */
+  #refusesMemory(path: string, users: readonly ModelContainer[]): boolean {
+    if (this.#version === 1) return true;
+    const isSteady = users.every(({ usageBytes, usedSinceMs }) => usageBytes === 0 || this.#clock.now() - usedSinceMs > steadyMs);
+    if (isSteady) this.kills.add(path);
+    return false;
+  }
+
+  #checkContainer(container: ModelContainer): string | null {
+    const { id, sandbox, resources, usageBytes } = container;
+    if (resources.memoryLimit > 0 && resources.memoryLimit < usageBytes && this.#refusesMemory(id, [container]))
+      return 'device or resource busy';
+    if (this.#version === 2) return null;
     const parent = this.#cgroups.get(sandbox.config.linux?.cgroupParent ?? '');
     if (!parent) return 'no such file or directory';
-    return exceeds(resources.cpuQuota, parent.get(quotaFile) ?? -1) ? 'invalid argument' : null;
+    return exceeds(resources.cpuQuota, Number(parent.get(quotaFile) ?? -1)) ? 'invalid argument' : null;
   }
 
   #usage(path: string): number {
@@ -136,11 +157,17 @@ const quotaOf = ({ resources }: ModelContainer) => resources.cpuQuota;
 /** −1 is no limit: such a child has its parent's. */
 const exceeds = (child: number, parent: number) => child > 0 && parent > 0 && child > parent;
 
-function kernelDefaults(): Values {
-  return new Map([
-    [memoryFile, 2 ** 63],
-    [quotaFile, -1],
-    ['cpu.cfs_period_us', 100_000],
-    ['cpu.shares', 1024],
-  ]);
+function kernelDefaults(version: 1 | 2): Values {
+  const files = {
+    1: { 'memory.limit_in_bytes': String(2 ** 63), [quotaFile]: '-1', 'cpu.cfs_period_us': '100000', 'cpu.shares': '1024' },
+    2: {
+      'memory.max': 'max',
+      'memory.high': 'max',
+      'memory.low': '0',
+      'memory.min': '0',
+      'cpu.max': 'max 100000',
+      'cpu.weight': '100',
+    },
+  };
+  return new Map(Object.entries(files[version]));
 }

@@ -12,6 +12,7 @@ const gates = {
   PodLevelResources: true,
   InPlacePodLevelResourcesVerticalScaling: true,
   InPlacePodVerticalScalingInitContainers: true,
+  InPlacePodVerticalScalingMemoryBackedVolumes: true,
   NodeDeclaredFeatures: true,
 };
 

@@ -15,17 +15,19 @@ import type { PlegRuntime } from '../../../src/workers/pleg/pleg-runtime.ts';
 import type { PodSyncDependencies } from '../../../src/workers/pod-sync/pod/dependencies.ts';
 import { someHostInfo, someSettings } from '../pods/runtime-config-inputs.ts';
 import type { ModelCgroups } from './model-cgroups.ts';
+import type { ModelMachine } from './model-machine.ts';
+import type { ModelVolumes } from './model-volumes.ts';
 import type { ModelCheckpoints } from './model-checkpoints.ts';
 import { MortalClock, type Life, type ModelClock } from './model-clock.ts';
 import { modelLogger as logger } from './model-log.ts';
 import type { ModelRuntime } from './model-runtime.ts';
 import type { RuntimeCalls } from './runtime-calls.ts';
 
-/** Of the node. Small, so that resizes are deferred. */
-export const allocatable = { cpu: '2', memory: '2Gi', pods: '110' };
-
 export interface ModelHost {
   readonly clock: ModelClock;
+  readonly cgroupVersion: 1 | 2;
+  readonly machine: ModelMachine;
+  readonly volumes: ModelVolumes;
   readonly runtime: ModelRuntime;
   readonly calls: RuntimeCalls;
   readonly folder: string;
@@ -41,6 +43,12 @@ export interface ModelHost {
   readonly onEvent: EventSink['record'];
   /** The runtime's event stream; null: the kubelet does not use it. */
   readonly events: PlegRuntime['events'] | null;
+}
+
+/** With v2 the kernel also protects memory and throttles. */
+export function settingsOf(cgroupVersion: 1 | 2): PodSyncSettings {
+  const memoryQos = { memoryReservationPolicy: 'TieredReservation', memoryThrottlingFactor: 0.9 };
+  return { ...someSettings, cgroupVersion, ...(cgroupVersion === 2 && memoryQos) };
 }
 
 /** The images thread's garbage collection, on the real selection. */
@@ -71,7 +79,7 @@ export function removeDead({ runtime }: ModelHost, id: string): void {
 
 /** The dependencies of a thread of the sync pool, which end with its life. */
 export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): PodSyncDependencies {
-  const { folder, rootDir, calls, cgroups } = host;
+  const { folder, rootDir, calls, cgroups, volumes } = host;
   const life = {
     get isAlive() {
       return kubelet.isAlive && thread.isAlive;
@@ -79,7 +87,7 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
   } as Life;
   life.guard = (work) => kubelet.guard(thread.guard(work));
   const settings: PodSyncSettings = {
-    ...someSettings,
+    ...settingsOf(host.cgroupVersion),
     rootDir,
     podLogsDir: join(folder, 'pods'),
     containerLogsDir: join(folder, 'containers'),
@@ -94,13 +102,16 @@ export function taskDependencies(host: ModelHost, kubelet: Life, thread: Life): 
     runtime: calls.forTasks(life),
     cgroups: cgroups.podCgroups(life, settings),
     volumes: {
-      mountVolumes: async () => [],
-      resizeMemoryVolume: async () => {},
+      mountVolumes: async ({ pod }) => (volumes.mount(pod), []),
+      resizeMemoryVolume: ({ pod, volume }) => life.guard(volumes.resize(life, pod, volume)),
       makeContainerMounts: async () => [],
       writeHostsFile: nothing,
       readEnvFiles: async () => new Map(),
       unmountVolumes: nothing,
-      removePodDirectory: async (uid) => rmSync(join(rootDir, 'pods', uid), { recursive: true, force: true }),
+      removePodDirectory: async (uid) => {
+        volumes.remove(uid);
+        rmSync(join(rootDir, 'pods', uid), { recursive: true, force: true });
+      },
     },
     hostInfo: { read: async () => someHostInfo },
     httpGet: async () => {},

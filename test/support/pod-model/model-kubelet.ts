@@ -17,11 +17,12 @@ import { startPodObjects } from '../../../src/main/wiring/start-pod-objects.ts';
 import { startPods } from '../../../src/main/wiring/start-pods.ts';
 import { startStatusManager } from '../../../src/main/wiring/start-status-manager.ts';
 import { untilAborted } from '../../../src/shared/concurrency/until-aborted.ts';
+import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { ProbeResult } from '../../../src/shared/contracts/probes.ts';
 import { aNode } from '../pods/runtime-config-inputs.ts';
 import { Life, MortalClock } from './model-clock.ts';
 import { modelContext, type ModelContext } from './model-context.ts';
-import { allocatable, type ModelHost } from './model-host.ts';
+import type { ModelHost } from './model-host.ts';
 import { modelLogger as logger } from './model-log.ts';
 import { ModelProbes } from './model-probes.ts';
 import { ModelSources } from './model-sources.ts';
@@ -77,7 +78,7 @@ export class ModelKubelet {
       unfinishedHooks: [],
       disk,
     });
-    const events = { record: host.onEvent };
+    const events = { record: (event: RecordedEvent) => life.isAlive && host.onEvent(event) };
     const sources = new ModelSources(sourcesReady, { onReport: () => syncLoop.onSourceReport(), onEvent: () => {}, clock, logger });
     const runtimeState = {
       info: null,
@@ -93,7 +94,7 @@ export class ModelKubelet {
       threads,
       runtime: { images: threads.images, runtimeState },
       nodeInfo,
-      nodeServices: modelNodeServices,
+      nodeServices: nodeServicesOf(host, life),
       cluster: null,
       providePullTokens: () => {},
       dispatcher,
@@ -150,10 +151,12 @@ export class ModelKubelet {
   }
 }
 
-const modelNodeServices = {
-  clusterNode: null,
-  machine: { onChanged: () => () => {} },
-  node: () => ({ metadata: { name: aNode.nodeName }, status: { allocatable } }),
-  pressure: { conditions: new Set<never>() },
-  shutdown: { isShuttingDown: false },
-};
+function nodeServicesOf({ machine }: ModelHost, life: Life) {
+  return {
+    clusterNode: null,
+    machine: machine.watchOf(life),
+    node: () => ({ metadata: { name: aNode.nodeName }, status: { allocatable: machine.allocatable } }),
+    pressure: { conditions: new Set<never>() },
+    shutdown: { isShuttingDown: false },
+  };
+}

@@ -2,10 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RecordedEvent } from '../../../src/shared/contracts/event.ts';
 import type { Pod } from '../../../src/shared/kubernetes/api.ts';
+import { isCriticalPod } from '../../../src/shared/kubernetes/critical-pod.ts';
 import type { PodDisturbance, PodHistoryEntry } from '../pod-histories/pod-history.ts';
 import { mergeHistories } from '../pod-histories/pod-history.ts';
-import { otherImage, shapedPod } from '../pod-histories/pod-shapes.ts';
 import { KillPoints } from './kill-points.ts';
 import { ModelCgroups } from './model-cgroups.ts';
 import { ModelCheckpoints } from './model-checkpoints.ts';
@@ -14,15 +15,22 @@ import { ModelApi } from './model-api.ts';
 import { ModelEvents } from './model-events.ts';
 import type { ModelHost } from './model-host.ts';
 import { ModelKubelet } from './model-kubelet.ts';
-import { apiSlots, type ModelOperation } from './model-operations.ts';
+import type { ModelOperation } from './model-operations.ts';
 import { ModelRuntime } from './model-runtime.ts';
-import { findExcess } from './resize-invariants.ts';
+import { ModelMachine } from './model-machine.ts';
+import { ModelVolumes } from './model-volumes.ts';
+import { PodOperations } from './pod-operations.ts';
+import { Excesses } from './resize-excesses.ts';
+import { ResizeEvents } from './resize-events.ts';
 import { applyResizeOperation, type ResizedNode } from './resize-faults.ts';
 import { RuntimeCalls } from './runtime-calls.ts';
 import { RuntimeOperations } from './runtime-operations.ts';
 
 /** More than the longest deadline of a call that hangs, RunPodSandbox, and than the longest back-off of a container with a resync. */
 const settleMs = 250_000;
+
+/** The kubelet learns later that a critical pod is gone. The longest operation. */
+const preemptedWithinMs = 20_000;
 
 /** More than the interval of resyncs. */
 const afterRestartMs = 70_000;
@@ -36,32 +44,41 @@ export class ModelNode {
   readonly #folder = mkdtempSync(join(tmpdir(), 'model-node-'));
   readonly #rootDir = join(this.#folder, 'kubelet');
   readonly checkpoints = new ModelCheckpoints(this.#rootDir, this.clock, this.#killPoints);
-  readonly cgroups = new ModelCgroups(this.runtime, this.clock, this.#killPoints);
+  readonly cgroups: ModelCgroups;
+  readonly machine = new ModelMachine(this.clock);
+  readonly volumes = new ModelVolumes(this.clock, this.#killPoints);
+  readonly resizeEvents = new ResizeEvents();
   readonly #events: ModelEvents;
   readonly #entries: PodHistoryEntry[] = [];
-  /** By slot. */
-  readonly staticPods = new Map<number, Pod>();
-  readonly #failing = new Map<string, string | null>();
+  readonly #podOperations: PodOperations;
   readonly #host: ModelHost;
   readonly #resized: ResizedNode;
   readonly #runtimeOperations: RuntimeOperations;
   /** What is allocated and more than the node has. */
   readonly excesses = new Set<string>();
+  readonly preempted = new Set<string>();
+  /** When sources last had each critical pod. */
+  readonly #criticalMs = new Map<string, number>();
+  /** Pods that ended for no critical one. */
+  readonly causelessPreemptions = new Set<string>();
   #kubelet: ModelKubelet | null = null;
   #launches = 0;
   #cancelStart: () => void = () => {};
-  #created = 0;
 
-  constructor({ useEvents }: { readonly useEvents: boolean }) {
+  constructor({ useEvents, cgroupVersion = 1 }: { readonly useEvents: boolean; readonly cgroupVersion?: 1 | 2 | undefined }) {
     mkdirSync(this.#rootDir);
+    this.cgroups = new ModelCgroups(cgroupVersion, this.runtime, this.clock, this.#killPoints);
     this.#events = new ModelEvents();
     this.runtime.onChange = (uid) => this.#events.send(uid);
-    this.#calls.execResult = (uid) => (this.#failing.get(uid) === 'hooks' ? 1 : 0);
+    this.#calls.execResult = (uid) => (this.#podOperations.failing.get(uid) === 'hooks' ? 1 : 0);
     this.api.onStatus = (podUID, status) => this.#add({ source: 'api', type: 'status', atMs: this.#now(), podUID, status });
     this.api.onRemoved = (podUID) => this.#add({ source: 'api', type: 'finished', atMs: this.#now(), podUID });
     this.api.onWatch = (pods) => this.#kubelet?.sources.set('api', pods);
     this.#host = {
       clock: this.clock,
+      cgroupVersion,
+      machine: this.machine,
+      volumes: this.volumes,
       runtime: this.runtime,
       calls: this.#calls,
       folder: this.#folder,
@@ -70,19 +87,30 @@ export class ModelNode {
       cgroups: this.cgroups,
       client: (life: Life) => this.api.client(life),
       apiPods: { get: this.api.pods.apiPod },
-      outcome: (uid, _, probe) => (this.#failing.get(uid) === probe ? 'failure' : 'success'),
+      outcome: (uid, _, probe) => (this.#podOperations.failing.get(uid) === probe ? 'failure' : 'success'),
       onProbeResult: ({ podUID, containerID, probe, result }) => {
         if (result === 'failure') this.#disturb(probe === 'readiness' ? 'probeUnready' : 'probeFailed', podUID, { containerID });
       },
-      onEvent: ({ object, reason }) => {
-        if (reason === 'FailedPostStartHook') this.#disturb('callFailed', object.uid ?? '');
-      },
+      onEvent: (event) => this.#onEvent(event),
       events: useEvents ? (signal) => this.#events.stream(signal) : null,
     };
     this.#runtimeOperations = new RuntimeOperations({
       runtime: this.runtime,
       disturb: (type, podUID, more) => this.#disturb(type, podUID, more),
       onProbeResults: (results) => this.#kubelet?.onProbeResults(results),
+    });
+    const onResize = ({ metadata: { uid: podUID, generation = 0 } }: Pod, container: string | undefined) => {
+      this.resizeEvents.ask(podUID, generation);
+      this.#disturb('resizeAsked', podUID);
+      if (container !== undefined) this.#disturb('resized', podUID, { container });
+    };
+    this.#podOperations = new PodOperations({
+      api: this.api,
+      clock: this.clock,
+      add: (entry) => this.#add(entry),
+      disturb: (type, podUID, more) => this.#disturb(type, podUID, more),
+      onResize,
+      onManifests: (pods) => this.#kubelet?.sources.set('file', pods),
     });
     this.#resized = {
       clock: this.clock,
@@ -91,14 +119,14 @@ export class ModelNode {
       calls: this.#calls,
       cgroups: this.cgroups,
       checkpoints: this.checkpoints,
+      machine: this.machine,
+      resizeStatic: (slot, change) => this.#podOperations.resizeStatic(slot, change),
       killLater: (points, downMs) => this.#killLater(points, downMs),
-      onResize: (podUID, container) => {
-        this.#disturb('resizeAsked', podUID);
-        if (container !== undefined) this.#disturb('resized', podUID, { container });
-      },
+      onResize,
     };
+    const excesses = new Excesses(this);
     this.checkpoints.onAllocations = (allocations) => {
-      for (const excess of findExcess(this, allocations)) this.excesses.add(excess);
+      for (const excess of excesses.find(allocations)) this.excesses.add(excess);
     };
     this.#start();
   }
@@ -116,8 +144,10 @@ export class ModelNode {
   }
 
   async apply(operation: ModelOperation): Promise<void> {
+    this.#noteCritical();
     if (operation.type === 'loseCheckpoint') this.#end();
     this.#apply(operation);
+    this.#noteCritical();
     if (operation.type === 'restartKubelet') await this.#restart(operation.signal, operation.downMs);
     else if (operation.type === 'runtimeDown') await this.#runtimeDown(operation.ms);
     else if (operation.type === 'loseCheckpoint') await this.#restart('SIGKILL', 10);
@@ -136,21 +166,21 @@ export class ModelNode {
   async settle(): Promise<void> {
     this.#calls.faults.clear();
     this.api.fault = null;
-    this.#failing.clear();
+    this.#podOperations.failing.clear();
     this.#events.isLosing = false;
     this.#killPoints.disarm();
     this.cgroups.failures = 0;
     this.checkpoints.fullUntilMs = 0;
-    if (this.#calls.sandboxUpdates === 'refuses') this.#calls.sandboxUpdates = 'works';
+    if (this.#calls.sandboxUpdates === 'refuses' || this.#calls.sandboxUpdates === 'hangs') this.#calls.sandboxUpdates = 'works';
     for (const container of this.runtime.containers.values()) container.usageBytes = 0;
     await this.clock.advance(settleMs);
   }
 
   /** Deletes every pod, and returns what is left. */
   async removeEverything(): Promise<readonly string[]> {
-    for (const pod of this.api.pods.pods.values()) this.#delete(pod.metadata.name, 1);
-    this.staticPods.clear();
-    this.#kubelet?.sources.set('file', []);
+    this.#noteCritical();
+    for (const pod of this.api.pods.pods.values()) this.#podOperations.delete(pod.metadata.name, 1);
+    this.#podOperations.removeManifests();
     await this.clock.advance(settleMs);
     return [
       ...[...this.api.pods.pods.values()].map(({ metadata }) => `API object ${metadata.uid}`),
@@ -158,6 +188,35 @@ export class ModelNode {
       ...[...this.runtime.sandboxes.values()].map(({ podUID, ready }) => `sandbox of ${podUID} (${ready ? 'ready' : 'not ready'})`),
       ...(this.#kubelet?.podStates.uids() ?? []).map((uid) => `worker of ${uid}`),
     ];
+  }
+
+  onCall(listener: (name: string, atMs: number) => void): void {
+    this.#calls.onCall = listener;
+  }
+
+  /** All pods that sources have. */
+  get pods(): readonly Pod[] {
+    return [...this.api.pods.pods.values(), ...this.#podOperations.manifests];
+  }
+
+  get overlappingUpdates(): readonly string[] {
+    return [...this.#calls.overlaps];
+  }
+
+  #noteCritical(): void {
+    for (const pod of this.pods) if (isCriticalPod(pod)) this.#criticalMs.set(pod.metadata.uid, this.#now());
+  }
+
+  #onEvent(event: RecordedEvent): void {
+    const podUID = event.object.uid ?? '';
+    if (event.reason === 'FailedPostStartHook') this.#disturb('callFailed', podUID);
+    if (event.reason === 'Preempting') {
+      this.preempted.add(podUID);
+      this.#disturb('preempted', podUID);
+      const isForCritical = [...this.#criticalMs].some(([uid, atMs]) => uid !== podUID && this.#now() - atMs < preemptedWithinMs);
+      if (!isForCritical) this.causelessPreemptions.add(podUID);
+    }
+    this.resizeEvents.record(event, this.#launches, this.#now());
   }
 
   #now(): number {
@@ -180,7 +239,7 @@ export class ModelNode {
       if (launch !== this.#launches) return kubelet.die();
       this.#add({ source: 'kubelet', type: 'launched', atMs: this.#now() });
       this.#kubelet = kubelet;
-      kubelet.sources.set('file', structuredClone([...this.staticPods.values()]));
+      kubelet.sources.set('file', this.#podOperations.manifests);
       this.api.changed();
     });
   }
@@ -222,34 +281,15 @@ export class ModelNode {
   #apply(operation: ModelOperation): void {
     switch (operation.type) {
       case 'create':
-        return this.#create(operation);
       case 'delete':
-        return this.#delete(`pod-${operation.slot}`, operation.graceSeconds);
       case 'deleteByForce':
-        return this.#deleteByForce(`pod-${operation.slot}`);
       case 'changeImage':
-        return this.#update(operation.slot, ({ spec, ...pod }) => {
-          const [first, ...others] = spec.containers;
-          this.#disturb('imageChanged', pod.metadata.uid, { container: first!.name });
-          return { ...pod, spec: { ...spec, containers: [{ ...first!, image: otherImage }, ...others] } };
-        });
       case 'changeLabel':
-        return this.#update(operation.slot, (pod) => ({
-          ...pod,
-          metadata: { ...pod.metadata, labels: { changed: String(this.#now()) } },
-        }));
       case 'addEphemeral':
-        return this.#update(operation.slot, ({ spec, ...pod }) => {
-          const debug = { name: 'debug', image: 'sim/exit:0-after-300ms', imagePullPolicy: 'IfNotPresent' };
-          return { ...pod, spec: { ...spec, ephemeralContainers: [debug] } };
-        });
       case 'putStatic':
-        return this.#putStatic(operation);
       case 'removeStatic':
-        this.staticPods.delete(operation.slot);
-        return this.#kubelet?.sources.set('file', structuredClone([...this.staticPods.values()]));
       case 'probes':
-        return this.#setProbes(operation.slot, operation.failing);
+        return this.#podOperations.apply(operation);
       case 'fault':
         return void this.#calls.faults.set(operation.call, { kind: operation.kind, times: operation.times });
       case 'apiFault':
@@ -274,6 +314,9 @@ export class ModelNode {
       case 'wait':
         return;
       case 'resize':
+      case 'resizeStatic':
+      case 'resizeVolume':
+      case 'nodeChanges':
       case 'use':
       case 'killAt':
       case 'diskFull':
@@ -284,46 +327,5 @@ export class ModelNode {
       default:
         operation satisfies never;
     }
-  }
-
-  #create({ slot, shape, policy, graceSeconds }: ModelOperation & { type: 'create' }): void {
-    const name = `pod-${slot}`;
-    if (this.api.pods.pods.has(name)) return;
-    this.#created += 1;
-    this.api.put(shapedPod(shape, { name, uid: `uid-${this.#created}`, policy, graceSeconds }) as unknown as Pod);
-  }
-
-  #putStatic({ slot, shape, policy, graceSeconds }: ModelOperation & { type: 'putStatic' }): void {
-    this.#created += 1;
-    const pod = shapedPod(shape, { name: `static-${slot}`, uid: `static-${this.#created}`, policy, graceSeconds });
-    this.staticPods.set(slot, pod as unknown as Pod);
-    this.#kubelet?.sources.set('file', structuredClone([...this.staticPods.values()]));
-  }
-
-  #delete(name: string, graceSeconds: number): void {
-    const pod = this.api.pods.pods.get(name);
-    if (!pod) return;
-    const before = pod.metadata.deletionGracePeriodSeconds;
-    if (before !== undefined && before <= graceSeconds) return;
-    this.#add({ source: 'api', type: 'deleted', atMs: this.#now(), podUID: pod.metadata.uid, graceSeconds });
-    const deletionTimestamp = new Date(this.clock.now() + graceSeconds * 1000).toISOString().replace(/\.\d+/, '');
-    this.api.put({ ...pod, metadata: { ...pod.metadata, deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } });
-  }
-
-  #deleteByForce(name: string): void {
-    const pod = this.api.pods.pods.get(name);
-    if (!pod) return;
-    this.#add({ source: 'api', type: 'deleted', atMs: this.#now(), podUID: pod.metadata.uid, graceSeconds: 0 });
-    this.api.remove(name);
-  }
-
-  #update(slot: number, change: (pod: Pod) => Pod): void {
-    const pod = this.api.pods.pods.get(`pod-${slot}`);
-    if (pod) this.api.put(change(pod));
-  }
-
-  #setProbes(slot: number, failing: string | null): void {
-    const pod = slot < apiSlots ? this.api.pods.pods.get(`pod-${slot}`) : this.staticPods.get(slot - apiSlots);
-    if (pod) this.#failing.set(pod.metadata.uid, failing);
   }
 }

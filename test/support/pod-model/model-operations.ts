@@ -16,6 +16,8 @@ export type ModelOperation =
       readonly shape: number;
       readonly policy: RestartPolicy;
       readonly graceSeconds: number;
+      /** Other pods end for it when it does not fit. */
+      readonly isCritical?: boolean;
     }
   | { readonly type: 'delete'; readonly slot: number; readonly graceSeconds: number }
   | { readonly type: 'deleteByForce' | 'changeImage' | 'changeLabel' | 'addEphemeral'; readonly slot: number }

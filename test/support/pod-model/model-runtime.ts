@@ -26,7 +26,12 @@ export interface ModelResources {
   readonly memoryLimit: number;
   readonly cpuQuota: number;
   readonly cpuShares: number;
+  /** Files of cgroup v2, as JSON. */
+  readonly unified: string;
 }
+
+/** The kernel's values of the files that a container may set. */
+const unifiedDefaults = { 'memory.min': '0', 'memory.low': '0', 'memory.high': 'max' };
 
 export interface ModelContainer {
   readonly id: string;
@@ -43,6 +48,8 @@ export interface ModelContainer {
   /** Of its cgroup. */
   resources: ModelResources;
   usageBytes: number;
+  /** Ms of the runtime's clock since when it uses them. */
+  usedSinceMs: number;
   /** Ms of the runtime's clock at which a stop request kills it. */
   killAtMs: number;
   readonly ended: PromiseWithResolvers<void>;
@@ -131,6 +138,7 @@ export class ModelRuntime {
       reason: '',
       resources: toModelResources(config.linux?.resources),
       usageBytes: 0,
+      usedSinceMs: 0,
       killAtMs: Infinity,
       ended: Promise.withResolvers(),
     };
@@ -179,7 +187,7 @@ export class ModelRuntime {
     if (!container) throw new CriError('UpdateContainerResources', grpcCode.NOT_FOUND, `container ${id} not found`);
     const before = container.resources;
     this.updates += 1;
-    container.resources = toModelResources(resources);
+    container.resources = toModelResources(resources, container.resources);
     const refused = container.state === 'running' ? this.checkResources(container) : null;
     if (!refused) return;
     container.resources = before;
@@ -232,12 +240,18 @@ export class ModelRuntime {
   }
 }
 
-function toModelResources({
-  memoryLimitInBytes = 0n,
-  cpuQuota = 0n,
-  cpuShares = 0n,
-}: Partial<LinuxContainerResources> = {}): ModelResources {
-  return { memoryLimit: Number(memoryLimitInBytes), cpuQuota: Number(cpuQuota), cpuShares: Number(cpuShares) };
+/** @param before the files that an update does not name stay */
+export function toModelResources(
+  { memoryLimitInBytes = 0n, cpuQuota = 0n, cpuShares = 0n, unified = {} }: Partial<LinuxContainerResources> = {},
+  before?: ModelResources,
+): ModelResources {
+  const files = { ...(before ? (JSON.parse(before.unified) as typeof unified) : unifiedDefaults), ...unified };
+  return {
+    memoryLimit: Number(memoryLimitInBytes),
+    cpuQuota: Number(cpuQuota),
+    cpuShares: Number(cpuShares),
+    unified: JSON.stringify(files),
+  };
 }
 
 /** The kubelet reads restart counts from the names of logs when the runtime has lost a container. */

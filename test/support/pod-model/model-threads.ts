@@ -17,7 +17,7 @@ const noStream: PlegRuntime['events'] = async function* () {};
 const unavailable = async () => ({ outcome: 'failed', message: 'the model has no such thread' }) as const;
 
 export class ModelThreads {
-  readonly host = { cgroupVersion: 1 } as const;
+  readonly host: Pick<ModelHost, 'cgroupVersion'>;
   readonly pool: ModelPool;
   readonly pleg: Pick<Pleg, 'inspectPod'>;
   readonly images: ReturnType<typeof imagesThread>;
@@ -28,6 +28,7 @@ export class ModelThreads {
 
   /** `onPlegNotification` is called as long as the kubelet lives. */
   constructor(host: ModelHost, life: Life, clock: MortalClock, onPlegNotification: (notification: PlegNotification) => void) {
+    this.host = host;
     const snapshotBuffer = createRuntimeSnapshot(50);
     this.#pleg = new Pleg({
       runtime: host.calls.forPleg(life, host.events ?? noStream),

@@ -5,7 +5,8 @@ import type { ModelCgroups } from './model-cgroups.ts';
 import type { ModelCheckpoints } from './model-checkpoints.ts';
 import type { ModelClock } from './model-clock.ts';
 import type { ModelRuntime } from './model-runtime.ts';
-import { resizedPod, type ResizeOperation } from './resize-operation.ts';
+import type { ModelMachine } from './model-machine.ts';
+import { nodeCPUs, nodeMemory, resizedPod, withVolumeSize, type Resized, type ResizeOperation } from './resize-operation.ts';
 import type { RuntimeCalls } from './runtime-calls.ts';
 
 export interface ResizedNode {
@@ -15,9 +16,12 @@ export interface ResizedNode {
   readonly calls: RuntimeCalls;
   readonly cgroups: ModelCgroups;
   readonly checkpoints: ModelCheckpoints;
+  readonly machine: ModelMachine;
+  /** Asks for other resources of a static pod. */
+  readonly resizeStatic: (slot: number, change: (pod: Pod) => Resized | null) => void;
   readonly killLater: (points: number, downMs: number) => void;
   /** @param restarted the container that its resize policy restarts */
-  readonly onResize: (podUID: string, restarted: string | undefined) => void;
+  readonly onResize: (pod: Pod, restarted: string | undefined) => void;
 }
 
 export function applyResizeOperation(node: ResizedNode, operation: ResizeOperation): void {
@@ -25,10 +29,23 @@ export function applyResizeOperation(node: ResizedNode, operation: ResizeOperati
   switch (operation.type) {
     case 'resize':
       return resize(node, node.api.pods.pods.get(`pod-${operation.slot}`), operation);
+    case 'resizeStatic':
+      return node.resizeStatic(operation.slot, (pod) => resizedPod(pod, operation));
+    case 'resizeVolume': {
+      const pod = node.api.pods.pods.get(`pod-${operation.slot}`);
+      const resized = pod && withVolumeSize(pod, operation.memory);
+      if (!resized) return;
+      node.onResize(resized, undefined);
+      return node.api.put(resized);
+    }
+    case 'nodeChanges':
+      return node.machine.change({ cpu: nodeCPUs[operation.cpu]!, memory: nodeMemory[operation.memory]! });
     case 'use': {
       const running = runtime.running();
       const container = running[operation.pick % running.length];
-      if (container) container.usageBytes = Math.floor(container.resources.memoryLimit * operation.share);
+      if (!container) return;
+      container.usageBytes = Math.floor(container.resources.memoryLimit * operation.share);
+      container.usedSinceMs = clock.now();
       return;
     }
     case 'killAt':
@@ -57,6 +74,6 @@ export function applyResizeOperation(node: ResizedNode, operation: ResizeOperati
 function resize({ api, onResize }: ResizedNode, pod: Pod | undefined, operation: ResizeOperation & { type: 'resize' }): void {
   const resized = pod && resizedPod(pod, operation);
   if (!resized) return;
-  onResize(pod.metadata.uid, resized.restarted);
+  onResize(resized.pod, resized.restarted);
   api.put(resized.pod);
 }

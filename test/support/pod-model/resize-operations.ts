@@ -3,17 +3,26 @@ import * as fc from 'fast-check';
 import { record } from '../pod-histories/operation-parts.ts';
 import type { RestartPolicy } from '../pod-histories/operations.ts';
 import { shapes, sizedShapes } from '../pod-histories/pod-shapes.ts';
-import { apiSlots, type ModelOperation } from './model-operations.ts';
-import { mebibytes, milliCPUs } from './resize-operation.ts';
+import { apiSlots, staticSlots, type ModelOperation } from './model-operations.ts';
+import type { SandboxUpdates } from './runtime-calls.ts';
+import { mebibytes, milliCPUs, nodeCPUs, nodeMemory } from './resize-operation.ts';
 
 /** Random operations; at most `count`. */
 export function resizeOperations(count: number): fc.Arbitrary<readonly ModelOperation[]> {
   const slot = fc.nat(apiSlots - 1);
   const pick = fc.nat(99);
   const times = fc.integer({ min: 1, max: 4 });
+  const staticSlot = fc.nat(staticSlots - 1);
+  const sizedShape = fc.integer({ min: shapes.length, max: shapes.length + sizedShapes.length - 1 });
+  const amounts = {
+    cpu: fc.nat(milliCPUs.length - 1),
+    memory: fc.nat(mebibytes.length - 1),
+    parts: fc.constantFrom<'cpu' | 'memory' | 'both'>('cpu', 'memory', 'both'),
+  };
   const create = record('create', {
     slot,
-    shape: fc.integer({ min: shapes.length, max: shapes.length + sizedShapes.length - 1 }),
+    shape: sizedShape,
+    isCritical: fc.constantFrom(false, false, false, true),
     policy: fc.constantFrom<RestartPolicy>('Always', 'Always', 'OnFailure', 'Never'),
     graceSeconds: fc.constantFrom(1, 2),
   });
@@ -34,11 +43,22 @@ export function resizeOperations(count: number): fc.Arbitrary<readonly ModelOper
       arbitrary: record('resize', {
         slot,
         pick,
-        cpu: fc.nat(milliCPUs.length - 1),
-        memory: fc.nat(mebibytes.length - 1),
-        parts: fc.constantFrom('cpu', 'memory', 'both'),
+        ...amounts,
       }),
     },
+    {
+      weight: 2,
+      arbitrary: record('putStatic', {
+        slot: staticSlot,
+        shape: sizedShape,
+        policy: fc.constantFrom<RestartPolicy>('Always', 'Always', 'OnFailure'),
+        graceSeconds: fc.constant(1),
+      }),
+    },
+    { weight: 4, arbitrary: record('resizeStatic', { slot: staticSlot, pick, ...amounts }) },
+    { weight: 1, arbitrary: record('removeStatic', { slot: staticSlot }) },
+    { weight: 3, arbitrary: record('resizeVolume', { slot, memory: amounts.memory }) },
+    { weight: 2, arbitrary: record('nodeChanges', { cpu: fc.nat(nodeCPUs.length - 1), memory: fc.nat(nodeMemory.length - 1) }) },
     { weight: 3, arbitrary: record('use', { pick, share: fc.constantFrom(0, 0.3, 0.9) }) },
     { weight: 8, arbitrary: record('killAt', { points: fc.integer({ min: 1, max: 12 }), downMs: fc.constantFrom(0, 10, 3000) }) },
     { weight: 2, arbitrary: record('diskFull', { ms: fc.constantFrom(10, 1000, 30_000) }) },
@@ -46,7 +66,7 @@ export function resizeOperations(count: number): fc.Arbitrary<readonly ModelOper
     {
       weight: 2,
       arbitrary: record('sandboxUpdates', {
-        answer: fc.constantFrom<'works' | 'unimplemented' | 'unknown' | 'refuses'>('works', 'unimplemented', 'unknown', 'refuses'),
+        answer: fc.constantFrom<SandboxUpdates>('works', 'unimplemented', 'unknown', 'refuses', 'hangs'),
       }),
     },
     { weight: 5, arbitrary: fault },

@@ -9,13 +9,20 @@ import type { ModelOperation } from './model-operations.ts';
 /** More than the time from a change to its status without events of the runtime. */
 const relistMs = 3000;
 
+export interface ModelledHistory {
+  readonly operations: readonly ModelOperation[];
+  readonly useEvents: boolean;
+  /** Default: 1. */
+  readonly cgroupVersion?: 1 | 2 | undefined;
+}
+
 export interface HistoryResult {
   readonly history: readonly PodHistoryEntry[];
   readonly violations: readonly string[];
 }
 
-export async function runHistory(operations: readonly ModelOperation[], useEvents: boolean): Promise<HistoryResult> {
-  using node = new ModelNode({ useEvents });
+export async function runHistory({ operations, ...options }: ModelledHistory): Promise<HistoryResult> {
+  using node = new ModelNode(options);
   await node.clock.advance(100);
   for (const operation of operations) await node.apply(operation);
   await node.settle();
@@ -30,6 +37,10 @@ export async function runHistory(operations: readonly ModelOperation[], useEvent
     ...modelled,
     ...resizes.map((item) => `resizes are in force and shown at last: ${item}`),
     ...[...node.excesses].map((item) => `no more than the node has is allocated: ${item}`),
+    ...[...node.causelessPreemptions].map((uid) => `pods end for critical ones only: ${uid}`),
+    ...[...node.cgroups.kills].map((path) => `no limit is set below the usage: ${path}`),
+    ...node.overlappingUpdates.map((id) => `one update of an object at a time: ${id}`),
+    ...node.resizeEvents.violations().map((item) => `an event of a resize has a cause, and comes once: ${item}`),
     ...(updates > 0 ? [`a kubelet repeats no resize: ${updates} calls`] : []),
     ...differences.map((item) => `a status shows the runtime at last: ${item}`),
     ...left.map((item) => `nothing is left at the end: ${item}`),

@@ -17,7 +17,7 @@ export interface CallFault {
 }
 
 /** How the runtime answers UpdatePodSandboxResources: some versions of containerd do not have it, in two forms. */
-export type SandboxUpdates = 'works' | 'unimplemented' | 'unknown' | 'refuses';
+export type SandboxUpdates = 'works' | 'unimplemented' | 'unknown' | 'refuses' | 'hangs';
 
 /** A kubelet may be killed before and after them. */
 const killedCalls = new Set([
@@ -42,6 +42,12 @@ export class RuntimeCalls {
   /** The exit code of commands in a pod's containers. */
   execResult: (podUID: string) => number = () => 0;
   sandboxUpdates: SandboxUpdates = 'works';
+  /** Called when a call begins, with its name and the model's time. */
+  onCall: (name: string, atMs: number) => void = () => {};
+  /** Updates of an object that began before the one before had its reply. */
+  readonly overlaps = new Set<string>();
+  /** By object: whose call is under way. */
+  readonly #updating = new Map<string, Life>();
   readonly #killPoints: KillPoints;
 
   constructor(runtime: ModelRuntime, clock: ModelClock, killPoints: KillPoints) {
@@ -56,10 +62,12 @@ export class RuntimeCalls {
   }
 
   async #run<T>(life: Life, name: string, act: () => T | Promise<T>, deadlineMs: number): Promise<T> {
+    this.onCall(name, this.#clock.monotonic());
     await this.#clock.sleep(latencyMs[name] ?? 1);
     if (killedCalls.has(name)) this.#killPoints.pass();
     if (!life.isAlive) return new Promise(() => {});
-    const fault = this.#takeFault(name);
+    const hangs = name === 'UpdatePodSandboxResources' && this.sandboxUpdates === 'hangs';
+    const fault = hangs ? 'hang' : this.#takeFault(name);
     if (!this.isUp) throw new CriError(name, grpcCode.UNAVAILABLE, 'connection refused');
     if (fault === 'delay') await this.#clock.sleep(delayMs);
     if (fault === 'hang') await this.#clock.sleep(deadlineMs);
@@ -69,6 +77,17 @@ export class RuntimeCalls {
     if (killedCalls.has(name)) this.#killPoints.pass();
     if (fault === 'failAfter') throw new CriError(name, grpcCode.UNKNOWN, 'a fault of the test, after the fact');
     return result;
+  }
+
+  /** A call of a kubelet or a thread that has ended may go on in the runtime. */
+  async #oneUpdate<T>(life: Life, id: string, call: () => Promise<T>): Promise<T> {
+    if (this.#updating.get(id)?.isAlive) this.overlaps.add(id);
+    this.#updating.set(id, life);
+    try {
+      return await call();
+    } finally {
+      if (this.#updating.get(id) === life) this.#updating.delete(id);
+    }
   }
 
   #takeFault(name: string): CallFault['kind'] | undefined {
@@ -113,9 +132,10 @@ export class RuntimeCalls {
             .filter((one) => one.sandbox.id === sandboxID && one.name === name)
             .map(({ id, attempt, state }) => ({ id: id as ContainerID, attempt, state })),
         ),
-      updateContainerResources: (id, resources) => call('UpdateContainerResources', () => runtime.updateContainer(id, resources)),
+      updateContainerResources: (id, resources) =>
+        this.#oneUpdate(life, id, () => call('UpdateContainerResources', () => runtime.updateContainer(id, resources))),
       updatePodSandboxResources: (id, resources) =>
-        createPodRuntime(sandboxUpdater, sandboxUpdater, 120_000).updatePodSandboxResources(id, resources),
+        this.#oneUpdate(life, id, () => createPodRuntime(sandboxUpdater, sandboxUpdater, 120_000).updatePodSandboxResources(id, resources)),
       updatePodCIDR: () => call('UpdateRuntimeConfig', () => true),
       execSync: (id, _command, deadlineMs, signal) =>
         call(
