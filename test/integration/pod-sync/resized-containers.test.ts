@@ -94,6 +94,20 @@ test('the first error ends a resize; what was done before is in force, and the n
   assert.equal(again.result.resizeError, undefined);
 });
 
+test('a resize goes on when the pod’s cgroup could not shrink after its containers', async () => {
+  const { harness, from } = await aRunningPod();
+  using _ = harness;
+  harness.cgroupValues = { ...same, memory: value(64, 32) };
+  harness.failures.set('set memory of the cgroup', new Error('EIO'));
+  const { channel, result } = await harness.syncToEnd(podOf(both('100m', '32Mi')));
+  assert.deepEqual([result.resizeError, recorded(channel)], ['EIO, the pod uses 0 bytes', []]);
+  harness.failures.clear();
+  const again = await harness.syncToEnd(podOf(both('100m', '32Mi')));
+  assert.deepEqual(recorded(again.channel), [['actuated', { app: both('100m', '32Mi') }]]);
+  assert.ok(harness.effects.includes('set memory of the cgroup'));
+  assert.deepEqual(callsOf(harness, from).filter((call) => call.startsWith('updateContainer')).length, 2);
+});
+
 test('a memory limit below the usage changes nothing', async () => {
   const { harness, from } = await aRunningPod();
   using _ = harness;

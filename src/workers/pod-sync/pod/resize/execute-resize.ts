@@ -36,6 +36,11 @@ class ResizeExecution {
   readonly #context: TaskContext;
   readonly #request: ResizeRequest;
   readonly #pod: Pod;
+  /**
+   * Containers that are recorded when the pod's cgroup has its value, too. A record would end the resize: an error before it, or a kubelet that ends, would
+   * leave the cgroup larger than its containers, as upstream's. Until then an update may be repeated, which changes nothing.
+   */
+  readonly #updated = new Map<string, ResourceRequirements>();
   /** What is in force for each container now. */
   readonly #inForce = new Map<string, Set<ResizedResource>>();
   readonly #podInForce = new Set<ResizedResource>();
@@ -94,7 +99,7 @@ class ResizeExecution {
       case 'container':
         return this.#changeContainer(step.resource, step.resize);
       case 'done':
-        return this.#recordPod(step.resource);
+        return this.#record(step.resource);
       default:
         step satisfies never;
     }
@@ -141,7 +146,7 @@ class ResizeExecution {
   }
 
   async #changeContainer(resource: ResizedResource, { id, container }: ContainerResize): Promise<void> {
-    const { runtime, channel, settings, node, allocation } = this.#context;
+    const { runtime, settings, node, allocation } = this.#context;
     const { hostInfo } = this.#request;
     const inForce = new Set(this.#inForce.get(container.name)).add(resource);
     const resources = this.#mixed(container.name, container.resources ?? {}, inForce);
@@ -152,7 +157,7 @@ class ResizeExecution {
     // A runtime that does not answer must not hold up the end of the pod.
     await runtime.updateContainerResources(id, { ...update, unified }, channel.podEnds);
     this.#inForce.set(container.name, inForce);
-    channel.actuated({ containers: new Map([[container.name, resources]]) });
+    this.#updated.set(container.name, resources);
   }
 
   async #changeVolume({ name, sizeLimit }: VolumeResize): Promise<void> {
@@ -168,7 +173,9 @@ class ResizeExecution {
     return mixedRequirements(before, withPodLimits(allocated, this.#podResources), inForce);
   }
 
-  #recordPod(resource: ResizedResource): void {
+  #record(resource: ResizedResource): void {
+    if (this.#updated.size > 0) this.#context.channel.actuated({ containers: new Map(this.#updated) });
+    this.#updated.clear();
     if (!this.#request.actions.podLevel || !this.#podResources) return;
     this.#podInForce.add(resource);
     const before = this.#request.task.actuated?.podLevel ?? {};
