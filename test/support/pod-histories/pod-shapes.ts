@@ -1,4 +1,6 @@
 /** The pods of random histories: regular containers, init containers, sidecars, hooks and probes in all combinations that decide differently. */
+import type { PodSpec } from '../../../src/shared/kubernetes/api.ts';
+import { qosClass } from '../../../src/shared/kubernetes/qos-class.ts';
 import type { RestartPolicy } from './operations.ts';
 
 export interface ShapedPod {
@@ -89,6 +91,7 @@ export const sizedShapes: readonly object[] = [
 
 /** As the API server would store it. */
 export function shapedPod(shape: number, { name, uid, policy, graceSeconds, isCritical }: ShapedPod): Record<string, unknown> {
+  const chosen = structuredClone(shapes[shape] ?? withoutRestarts(sizedShapes[shape - shapes.length]!, policy));
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -102,9 +105,9 @@ export function shapedPod(shape: number, { name, uid, policy, graceSeconds, isCr
       terminationGracePeriodSeconds: graceSeconds,
       tolerations: [{ operator: 'Exists' }],
       ...(isCritical && { priority: 2_000_000_000, priorityClassName: 'system-cluster-critical' }),
-      ...structuredClone(shapes[shape] ?? withoutRestarts(sizedShapes[shape - shapes.length]!, policy)),
+      ...chosen,
     },
-    status: { phase: 'Pending', qosClass: 'BestEffort' },
+    status: { phase: 'Pending', qosClass: qosClass({ spec: chosen as PodSpec }) },
   };
 }
 

@@ -34,6 +34,9 @@ export class ResizeEvents {
       const key = [podUID, reason, generation, launch].join(' ');
       const [asked, count] = [this.#asked.get(`${podUID} ${generation}`) ?? 0, (seen.get(key) ?? 0) + 1];
       seen.set(key, count);
+      // While a container waits for its restart nothing is to be resized: the resize is complete, and may fail when the container starts.
+      const opposite = { ResizeError: 'ResizeCompleted', ResizeCompleted: 'ResizeError' }[reason];
+      seen.delete([podUID, opposite, generation, launch].join(' '));
       const problem = `${podUID} has ${count} times ${reason} for generation ${generation}, which asked for ${asked}`;
       return count > asked ? [`${problem}: ${this.#describe(podUID)}`] : [];
     });
