@@ -45,7 +45,8 @@ export async function findResizeDifferences(node: ResizedPods): Promise<readonly
     const found = [
       ...running.flatMap((container) => differencesOf(node, container, allocatedPod, actuated.get(uid))),
       ...(running.length > 0 ? volumeDifferences(node, allocatedPod) : []),
-      ...(running.length > 0 ? await cgroupDifferences(node, allocatedPod) : []),
+      // What only a container that has ended for good asks for is not brought into force, as upstream.
+      ...(running.length > 0 && pod.spec.restartPolicy === 'Always' ? await cgroupDifferences(node, allocatedPod) : []),
       ...conditionDifferences(node, pod, allocatedPod, otherPods(node, allocated, uid)),
     ];
     differences.push(...found.map((line) => `${uid} ${line}`));
