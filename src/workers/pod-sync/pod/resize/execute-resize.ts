@@ -146,7 +146,7 @@ class ResizeExecution {
   }
 
   async #changeContainer(resource: ResizedResource, { id, container }: ContainerResize): Promise<void> {
-    const { runtime, settings, node, allocation } = this.#context;
+    const { runtime, channel, settings, node, allocation } = this.#context;
     const { hostInfo } = this.#request;
     const inForce = new Set(this.#inForce.get(container.name)).add(resource);
     const resources = this.#mixed(container.name, container.resources ?? {}, inForce);
