@@ -27,7 +27,16 @@ table('the paths of a volume', (row) => {
 table('a record', (row) => {
   const keys = { driverName: 'd', volumeHandle: 'h', specVolID: 'pv1' };
   row('has all keys', () =>
-    assert.deepEqual(parseVolumeData(JSON.stringify(keys)), { driver: 'd', volumeHandle: 'h', completedOnBoot: undefined, keys }),
+    assert.deepEqual(parseVolumeData(JSON.stringify(keys)), {
+      driver: 'd',
+      volumeHandle: 'h',
+      needsAttachment: false,
+      completedOnBoot: undefined,
+      keys,
+    }),
+  );
+  row('has that the volume is attached', () =>
+    assert.equal(parseVolumeData(JSON.stringify({ ...keys, needsAttachment: 'true' }))?.needsAttachment, true),
   );
   row('has the boot', () => assert.equal(parseVolumeData(JSON.stringify({ ...keys, completedOnBoot: 'b' }))?.completedOnBoot, 'b'));
   for (const text of ['', '{', 'null', '[]', '"x"', '{"driverName":"d"}', '{"driverName":1,"volumeHandle":"h"}'])
