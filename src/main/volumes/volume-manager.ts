@@ -1,11 +1,12 @@
 /** Publishes the volumes of pods when their syncs ask for them, and remembers what is published: a later sync of the pod costs no GET. */
 import type {
+  PublishedFolder,
   PublishedVolume,
   PublishedVolumeResult,
   UnpublishedVolumeResult,
   VolumeNotReady,
 } from '../../shared/contracts/published-volumes.ts';
-import type { PublishVolumeRequest, VolumesApi } from '../../shared/contracts/volumes.ts';
+import type { VolumesApi } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
@@ -13,14 +14,16 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from './claims/claim-of-volume.ts';
-import { toInlineRequest, toPublishRequest, type SecretTexts } from './claims/to-publish-request.ts';
 import { Operations } from './operations.ts';
+import { inlinePublication } from './persistent-volumes/csi-volume.ts';
+import { findPersistentVolumeKind } from './persistent-volumes/persistent-volume-kinds.ts';
+import type { Publication, Publisher } from './persistent-volumes/persistent-volume-kind.ts';
 import type { VolumeObjects } from './volume-objects.ts';
 
 export interface VolumeManagerOptions {
   /** Undefined when standalone. */
   readonly objects: VolumeObjects | undefined;
-  readonly thread: Pick<VolumesApi, 'publishVolume' | 'unpublishVolume'>;
+  readonly thread: Publisher & Pick<VolumesApi, 'unpublishVolume'>;
   /** Syncs the pod: what it waits for has ended. */
   readonly wake: (uid: PodUID) => void;
   readonly clock: Clock;
@@ -32,8 +35,8 @@ interface KnownPod {
   readonly published: Map<string, PublishedVolume>;
   /** The keys of all operations of the pod. */
   readonly operations: Set<string>;
-  /** The volumes that are with the volumes thread, by the name of their folder. */
-  readonly publishing: Set<string>;
+  /** The volumes that are with the volumes thread. */
+  readonly publishing: Set<PublishedVolume>;
   /** No container runs any more: nothing is published. */
   isEnding: boolean;
 }
@@ -77,17 +80,17 @@ export class VolumeManager {
   }
 
   /** Never rejects. */
-  async unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
+  async unpublish(uid: PodUID, folder: PublishedFolder): Promise<UnpublishedVolumeResult> {
     const known = this.#known(uid);
     known.published.clear();
-    const key = `${uid}/${specName}`;
+    const key = `${uid}/${folder.plugin}/${folder.specName}`;
     known.operations.add(key);
     const outcome = await this.#unpublishing.run(
       key,
-      () => this.#unpublish(uid, specName),
+      () => this.#unpublish(uid, folder),
       () => this.#options.wake(uid),
     );
-    return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(specName)} is being unmounted`, outcome.runningMs);
+    return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(folder.specName)} is being unmounted`, outcome.runningMs);
   }
 
   /** No container of the pod runs any more. What is still being published has no folder yet that the pod's teardown could find. */
@@ -95,7 +98,7 @@ export class VolumeManager {
     const known = this.#pods.get(uid);
     if (!known) return;
     known.isEnding = true;
-    for (const specName of known.publishing) void this.unpublish(uid, specName);
+    for (const { place } of known.publishing) if ('plugin' in place) void this.unpublish(uid, place);
   }
 
   /** Nothing of the pod is left on this node. */
@@ -120,14 +123,14 @@ export class VolumeManager {
 
   async #publish(pod: Pod, volume: Volume): Promise<PublishedVolumeResult> {
     try {
-      const request = volume.csi ? await this.#inlineRequest(pod, volume, volume.csi) : await this.#claimRequest(pod, volume);
-      if (typeof request === 'string') return { outcome: 'unprocessed', message: request };
+      const publication = volume.csi ? await this.#ofPod(pod, volume.name, volume.csi) : await this.#ofClaim(pod, volume);
+      if (typeof publication === 'string') return { outcome: 'unprocessed', message: publication };
       const known = this.#pods.get(podUID(pod));
       if (!known || known.isEnding) return { outcome: 'waiting', message: `volume ${goQuote(volume.name)} is not mounted: the pod ends` };
-      known.publishing.add(request.specName);
-      const reply = await this.#options.thread.publishVolume(request).finally(() => known.publishing.delete(request.specName));
+      const { published } = publication;
+      known.publishing.add(published);
+      const reply = await publication.publish(this.#options.thread).finally(() => known.publishing.delete(published));
       if (reply.outcome === 'failed') return reply;
-      const published = { specName: request.specName, readOnly: request.readOnly };
       known.published.set(volume.name, published);
       return { outcome: 'published', volume: published };
     } catch (err) {
@@ -136,7 +139,7 @@ export class VolumeManager {
   }
 
   /** Resolves with the reason as text why the volume can't be used. */
-  async #claimRequest(pod: Pod, volume: Volume): Promise<PublishVolumeRequest | string> {
+  async #ofClaim(pod: Pod, volume: Volume): Promise<Publication | string> {
     const { objects } = this.#options;
     const reference = claimOfVolume(pod, volume);
     if (!reference) return `volume ${volume.name} has no claim`;
@@ -156,28 +159,23 @@ export class VolumeManager {
     if (typeof persistentVolume === 'string') return persistentVolume;
     const bindingProblem = bindingOfVolumeProblem(claim, persistentVolume);
     if (bindingProblem !== null) return bindingProblem;
-    const source = persistentVolume.spec?.csi;
-    if (!source) return `${claimText}: PV ${name} has no CSI source, and this kubelet has no other kinds of persistent volumes`;
-    const driver = await objects.driver(source.driver);
-    const stageSecrets = await readSecret(objects, source.nodeStageSecretRef, 'NodeStageSecretRef');
-    const publishSecrets = await readSecret(objects, source.nodePublishSecretRef, 'NodePublishSecretRef');
-    const { readOnly } = reference;
-    const request = toPublishRequest({ pod, volume, persistentVolume, source, driver, readOnly, stageSecrets, publishSecrets });
-    return typeof request === 'string' ? `${claimText}: ${request}` : request;
+    const found = findPersistentVolumeKind(persistentVolume);
+    if (!found) return `${claimText}: this kubelet does not support the kind of PV ${name}`;
+    const publication = await found.kind.toPublication(
+      { pod, volume, persistentVolume, source: found.source, readOnly: reference.readOnly },
+      objects,
+    );
+    return typeof publication === 'string' ? `${claimText}: ${publication}` : publication;
   }
 
-  async #inlineRequest(pod: Pod, { name }: Volume, source: NonNullable<Volume['csi']>): Promise<PublishVolumeRequest | string> {
+  async #ofPod(pod: Pod, name: string, source: NonNullable<Volume['csi']>): Promise<Publication | string> {
     const { objects } = this.#options;
-    if (!objects) return `volume ${name}: ${standalone}`;
-    const driver = await objects.driver(source.driver);
-    const { nodePublishSecretRef: secret } = source;
-    const reference = secret && { namespace: pod.metadata.namespace, name: secret.name ?? '' };
-    return toInlineRequest({ pod, name, source, driver, publishSecrets: await readSecret(objects, reference, 'NodePublishSecretRef') });
+    return objects ? inlinePublication(pod, name, source, objects) : `volume ${name}: ${standalone}`;
   }
 
-  async #unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
+  async #unpublish(uid: PodUID, folder: PublishedFolder): Promise<UnpublishedVolumeResult> {
     try {
-      const reply = await this.#options.thread.unpublishVolume({ podUID: uid, specName });
+      const reply = await this.#options.thread.unpublishVolume({ podUID: uid, ...folder });
       return reply.outcome === 'failed' ? reply : { outcome: 'unpublished' };
     } catch (err) {
       return { outcome: 'failed', message: messageOf(err) };
@@ -190,18 +188,6 @@ function isOutsidePod({ persistentVolumeClaim, ephemeral, csi }: Volume): boolea
 }
 
 const standalone = 'kube client is not configured: this kubelet runs standalone';
-
-async function readSecret(
-  objects: VolumeObjects,
-  reference: { readonly namespace: string; readonly name: string } | undefined,
-  field: string,
-): Promise<SecretTexts> {
-  if (!reference) return {};
-  const { namespace, name } = reference;
-  return objects.secret(namespace, name).catch((err: unknown) => {
-    throw new Error(`fetching ${field} ${namespace}/${name} failed: ${messageOf(err)}`, { cause: err });
-  });
-}
 
 function waiting(what: string, runningMs: number): VolumeNotReady {
   return { outcome: 'waiting', message: `${what} since ${goDuration(Math.floor(runningMs))}` };

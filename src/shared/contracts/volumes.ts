@@ -3,6 +3,7 @@
  * what a pod needs of a volume, from its claim; the sync pool mounts the published path into containers. The thread starts with the first driver or claim. It keeps
  * nothing that is not in the `vol_data.json` files of the volumes, so that it can be started again.
  */
+import type { PublishedFolder } from './published-volumes.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface VolumesWorkerData extends ThreadWorkerData {
@@ -55,9 +56,8 @@ export interface FSGroupChange {
   readonly appliesToFiles: boolean;
 }
 
-export interface UnpublishVolumeRequest {
+export interface UnpublishVolumeRequest extends PublishedFolder {
   readonly podUID: string;
-  readonly specName: string;
 }
 
 /** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */

@@ -87,7 +87,7 @@ export class VolumeOperations {
   }
 
   /** Needs only the pod's folder. Never rejects. */
-  async unpublish({ podUID, specName }: UnpublishVolumeRequest): Promise<VolumeReply> {
+  async unpublish({ podUID, specName }: Omit<UnpublishVolumeRequest, 'plugin'>): Promise<VolumeReply> {
     const target = targetPath(this.#options.rootDir, podUID, specName);
     try {
       await this.#cancel(target);

@@ -391,7 +391,7 @@ export const samples: Samples = {
       reply: { outcome: 'failed', message: 'MountVolume.SetUp failed for volume "pv1" : rpc error' },
     },
   ],
-  'volumes.unpublishVolume': [{ request: [{ podUID, specName: 'pv1' }], reply: { outcome: 'done' } }],
+  'volumes.unpublishVolume': [{ request: [{ podUID, plugin: 'kubernetes.io/csi', specName: 'pv1' }], reply: { outcome: 'done' } }],
   'volumes.close': emptyCall,
 
   'server.addresses': [{ request: [], reply: { readOnly: address, secure: null } }],
@@ -527,12 +527,16 @@ export const samples: Samples = {
   'task.publishVolume': [
     {
       request: { type: 'publishVolume', id: 6, volume: 'data' },
-      reply: { type: 'publishVolume', id: 6, result: { outcome: 'published', volume: { specName: 'pv1', readOnly: false } } },
+      reply: {
+        type: 'publishVolume',
+        id: 6,
+        result: { outcome: 'published', volume: { place: { plugin: 'kubernetes.io/csi', specName: 'pv1' }, readOnly: false } },
+      },
     },
   ],
   'task.unpublishVolume': [
     {
-      request: { type: 'unpublishVolume', id: 7, specName: 'pv1' },
+      request: { type: 'unpublishVolume', id: 7, folder: { plugin: 'kubernetes.io/csi', specName: 'pv1' } },
       reply: { type: 'unpublishVolume', id: 7, result: { outcome: 'waiting', message: 'volume "pv1" is being unmounted since 2s' } },
     },
   ],

@@ -57,7 +57,7 @@ test('a published volume costs later syncs nothing', async () => {
   const { manager, calls, publish } = aManager();
   assert.equal(manager.areReady(pod), false);
   publish({ outcome: 'done' });
-  const want = { outcome: 'published', volume: { specName: 'pv1', readOnly: false } };
+  const want = { outcome: 'published', volume: { place: { plugin: 'kubernetes.io/csi', specName: 'pv1' }, readOnly: false } };
   assert.deepEqual(await manager.publish(pod, 'v'), want);
   assert.deepEqual(await manager.publish(pod, 'v'), want);
   assert.equal(manager.areReady(pod), true);

@@ -2,14 +2,14 @@
  * Volumes that the volumes thread publishes in the pod's folder, through a CSI driver (upstream pkg/volume/csi). The sync requests the volume and its end from main,
  * and mounts the published path into containers.
  */
+import type { PublishedFolder } from '../../../../../shared/contracts/published-volumes.ts';
 import { podVolumeDir } from '../../../../../shared/kubernetes/paths.ts';
-import { volumeKinds } from '../../../../../shared/kubernetes/volume-kind.ts';
 import { join } from 'node:path';
 import { rm, rmdir } from '../../blocking-fs.ts';
 import type { TeardownContext } from '../teardown-context.ts';
 import type { VolumeContext } from '../volume-context.ts';
 import { VolumeNotReadyError } from '../volume-not-ready.ts';
-import type { ContainerMountContext, VolumeMountFields, VolumeOnDisk, VolumePlugin } from './volume-plugin.ts';
+import type { ContainerMountContext, VolumeMountFields, VolumeOnDisk, VolumePlace, VolumePlugin } from './volume-plugin.ts';
 
 export const published: VolumePlugin<unknown> = {
   holdsFiles: false,
@@ -29,12 +29,17 @@ async function publish({ publishVolume, publishedVolumes }: VolumeContext, volum
 async function containerMount(context: ContainerMountContext): Promise<VolumeMountFields> {
   const volume = context.publishedVolume;
   if (!volume) throw new Error(`volume ${context.volume} is not published yet`);
-  const path = join(podVolumeDir(context.rootDir, context.podUID, volumeKinds.csi.plugin, volume.specName), 'mount');
+  const path = 'hostPath' in volume.place ? volume.place.hostPath : publishedPath(context, volume.place);
   return { hostPath: await context.bindSubPath(path, { create: !volume.readOnly }), readonly: volume.readOnly, selinuxRelabel: true };
 }
 
+function publishedPath({ rootDir, podUID }: VolumePlace, { plugin, specName }: PublishedFolder): string {
+  const folder = podVolumeDir(rootDir, podUID, plugin, specName);
+  return plugin === 'kubernetes.io/csi' ? join(folder, 'mount') : folder;
+}
+
 async function unpublish({ unpublishVolume }: TeardownContext, { volume }: VolumeOnDisk): Promise<void> {
-  const result = await unpublishVolume(volume);
+  const result = await unpublishVolume({ plugin: 'kubernetes.io/csi', specName: volume });
   if (result.outcome !== 'unpublished') throw new VolumeNotReadyError(result);
 }
 

@@ -1,0 +1,31 @@
+/** What main does with the persistent volumes of one kind. The kinds are a table (persistent-volume-kinds.ts). */
+import type { PublishedVolume } from '../../../shared/contracts/published-volumes.ts';
+import type { VolumeReply, VolumesApi } from '../../../shared/contracts/volumes.ts';
+import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import type { PersistentVolume, VolumeObjects } from '../volume-objects.ts';
+
+/** The volumes thread. */
+export type Publisher = Pick<VolumesApi, 'publishVolume'>;
+
+/** A pod's volume with the persistent volume of its claim. */
+export interface ClaimedVolume<Source> {
+  readonly pod: Pod;
+  readonly volume: Volume;
+  readonly persistentVolume: PersistentVolume;
+  readonly source: Source;
+  /** The pod's reference to the claim is read-only. */
+  readonly readOnly: boolean;
+}
+
+/** A volume of a pod that can be published. */
+export interface Publication {
+  /** What containers get once `publish` is done. */
+  readonly published: PublishedVolume;
+  readonly publish: (publisher: Publisher) => Promise<VolumeReply>;
+}
+
+export interface PersistentVolumeKind<Source> {
+  readonly supportsMountOptions: boolean;
+  /** Resolves with the problem as text. Rejects with an Error. */
+  toPublication(volume: ClaimedVolume<Source>, objects: VolumeObjects): Promise<Publication | string>;
+}
