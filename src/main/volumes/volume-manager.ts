@@ -6,15 +6,17 @@ import type {
   UnpublishedVolumeResult,
   VolumeNotReady,
 } from '../../shared/contracts/published-volumes.ts';
-import type { VolumesApi } from '../../shared/contracts/volumes.ts';
+import type { VolumeReply, VolumesApi } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { podReference, type EventSink } from '../events/index.ts';
 import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from './claims/claim-of-volume.ts';
 import { Operations } from './operations.ts';
+import { volumeProblem } from './persistent-volumes/volume-problem.ts';
 import { inlinePublication } from './persistent-volumes/csi-volume.ts';
 import { findPersistentVolumeKind } from './persistent-volumes/persistent-volume-kinds.ts';
 import type { Publication, Publisher } from './persistent-volumes/persistent-volume-kind.ts';
@@ -26,6 +28,9 @@ export interface VolumeManagerOptions {
   readonly thread: Publisher & Pick<VolumesApi, 'unpublishVolume'>;
   /** Syncs the pod: what it waits for has ended. */
   readonly wake: (uid: PodUID) => void;
+  /** Of this node, now. */
+  readonly nodeLabels: () => Readonly<Record<string, string>>;
+  readonly events: EventSink;
   readonly clock: Clock;
 }
 
@@ -125,12 +130,14 @@ export class VolumeManager {
     try {
       const publication = volume.csi ? await this.#ofPod(pod, volume.name, volume.csi) : await this.#ofClaim(pod, volume);
       if (typeof publication === 'string') return { outcome: 'unprocessed', message: publication };
+      if ('outcome' in publication) return publication;
       const known = this.#pods.get(podUID(pod));
       if (!known || known.isEnding) return { outcome: 'waiting', message: `volume ${goQuote(volume.name)} is not mounted: the pod ends` };
       const { published } = publication;
       known.publishing.add(published);
       const reply = await publication.publish(this.#options.thread).finally(() => known.publishing.delete(published));
-      if (reply.outcome === 'failed') return reply;
+      this.#recordEvents(pod, publication, reply);
+      if (reply.outcome === 'failed') return { outcome: 'failed', message: reply.message };
       known.published.set(volume.name, published);
       return { outcome: 'published', volume: published };
     } catch (err) {
@@ -138,8 +145,19 @@ export class VolumeManager {
     }
   }
 
+  #recordEvents(pod: Pod, { persistentVolume }: Publication, reply: VolumeReply): void {
+    const { events } = this.#options;
+    if (reply.outcome === 'done' && reply.warning !== undefined)
+      events.record({ object: podReference(pod), type: 'Warning', reason: 'AlreadyMountedVolume', message: reply.warning });
+    if (reply.outcome === 'failed' && reply.mismatch !== undefined && persistentVolume) {
+      const { name, uid } = persistentVolume.metadata;
+      const object = { kind: 'PersistentVolume', apiVersion: 'v1', namespace: '', name, uid };
+      events.record({ object, type: 'Warning', reason: 'FailedMountOnFilesystemMismatch', message: reply.mismatch });
+    }
+  }
+
   /** Resolves with the reason as text why the volume can't be used. */
-  async #ofClaim(pod: Pod, volume: Volume): Promise<Publication | string> {
+  async #ofClaim(pod: Pod, volume: Volume): Promise<Publication | VolumeNotReady | string> {
     const { objects } = this.#options;
     const reference = claimOfVolume(pod, volume);
     if (!reference) return `volume ${volume.name} has no claim`;
@@ -161,6 +179,8 @@ export class VolumeManager {
     if (bindingProblem !== null) return bindingProblem;
     const found = findPersistentVolumeKind(persistentVolume);
     if (!found) return `${claimText}: this kubelet does not support the kind of PV ${name}`;
+    const failure = volumeProblem(persistentVolume, found.kind, this.#options.nodeLabels());
+    if (failure !== null) return { outcome: 'failed', message: failure };
     const publication = await found.kind.toPublication(
       { pod, volume, persistentVolume, source: found.source, readOnly: reference.readOnly },
       objects,
@@ -176,7 +196,7 @@ export class VolumeManager {
   async #unpublish(uid: PodUID, folder: PublishedFolder): Promise<UnpublishedVolumeResult> {
     try {
       const reply = await this.#options.thread.unpublishVolume({ podUID: uid, ...folder });
-      return reply.outcome === 'failed' ? reply : { outcome: 'unpublished' };
+      return reply.outcome === 'failed' ? { outcome: 'failed', message: reply.message } : { outcome: 'unpublished' };
     } catch (err) {
       return { outcome: 'failed', message: messageOf(err) };
     }

@@ -6,22 +6,27 @@ import { PluginsThread } from '../threads/plugins-thread.ts';
 import { VolumesThread } from '../threads/volumes-thread.ts';
 import { CsiNodeWriter, CsiRegistration, VolumeObjects } from '../volumes/index.ts';
 import type { Cluster } from './cluster.ts';
+import type { NodeServices } from './node-services.ts';
 import { createVolumeManager, type Volumes } from './create-volume-manager.ts';
+import type { EventSink } from '../events/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
 export interface VolumesStart extends KubeletContext {
   readonly cluster: Cluster | null;
+  readonly nodeServices: Pick<NodeServices, 'node'>;
+  readonly events: EventSink;
 }
 
 export async function startVolumes(start: VolumesStart): Promise<Volumes> {
-  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster } = start;
+  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices, events } = start;
   // Drivers record their mounts under the path without symlinks.
   const rootDir = await realpath(options.flags.rootDirectory);
   const { state } = threads;
   const thread = new VolumesThread({ state, logger: log('volumes'), settings: { rootDir, nodeName } });
   const calls = new PluginsThread({ state, logger: log('plugins') });
+  const nodeLabels = () => nodeServices.node().metadata.labels ?? {};
   const objects = cluster ? new VolumeObjects(cluster.client, clock) : undefined;
-  const { volumeManager, volumeChanges } = createVolumeManager({ clock, podLifecycle, objects, thread });
+  const { volumeManager, volumeChanges } = createVolumeManager({ clock, podLifecycle, objects, thread, nodeLabels, events });
   const csi = new CsiRegistration({
     thread,
     csiNode: cluster ? new CsiNodeWriter({ client: cluster.client, nodeName }) : undefined,

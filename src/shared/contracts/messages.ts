@@ -163,6 +163,8 @@ export const messages = {
   'volumes.setDriver': request('main', 'volumes'),
   'volumes.removeDriver': request('main', 'volumes'),
   'volumes.publishVolume': request('main', 'volumes'),
+  'volumes.publishLocalVolume': request('main', 'volumes'),
+  'volumes.checkHostPath': request('main', 'volumes'),
   'volumes.unpublishVolume': request('main', 'volumes'),
   'volumes.close': request('main', 'volumes'),
 
@@ -224,5 +226,6 @@ export const messages = {
   'helper.changeOwnership': request('pod-sync', 'helper'),
   'helper.readFile': request('pod-sync', 'helper'),
   'helper.statfs': request('pod-sync', 'helper'),
+  'helper.inspectVolumeSource': request('volumes', 'helper'),
   'helper.measureTrees': request('stats', 'helper'),
 } satisfies Routes;

@@ -56,12 +56,34 @@ export interface FSGroupChange {
   readonly appliesToFiles: boolean;
 }
 
+/** A local persistent volume of a pod. */
+export interface LocalVolumeRequest {
+  readonly podUID: string;
+  /** The name of the persistent volume. */
+  readonly specName: string;
+  /** A folder or a block device of this host. */
+  readonly path: string;
+  /** Of a block device. */
+  readonly fsType: string;
+  readonly mountOptions: readonly string[];
+  readonly accessModes: readonly string[];
+  readonly readOnly: boolean;
+  /** Null: the files stay as they are. */
+  readonly fsGroup: Pick<FSGroupChange, 'fsGroup' | 'onlyOnRootMismatch'> | null;
+}
+
 export interface UnpublishVolumeRequest extends PublishedFolder {
   readonly podUID: string;
 }
 
 /** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */
-export type VolumeReply = { readonly outcome: 'done' } | { readonly outcome: 'failed'; readonly message: string };
+export type VolumeReply =
+  | { readonly outcome: 'done'; /** For an event of the pod. */ readonly warning?: string }
+  | {
+      readonly outcome: 'failed';
+      readonly message: string;
+      /** For an event of the persistent volume, which has another filesystem. */ readonly mismatch?: string;
+    };
 
 export interface VolumesApi {
   /** Replaces the socket of a driver, and asks it about this node. Repeats what has failed without the driver. */
@@ -69,6 +91,10 @@ export interface VolumesApi {
   removeDriver(name: string): Promise<void>;
   /** Stages the volume on this node if necessary, and publishes it in the pod's folder. Nothing is called for what is recorded as complete. */
   publishVolume(request: PublishVolumeRequest): Promise<VolumeReply>;
+  /** Mounts a local volume in the pod's folder. A block device is mounted on this node before, and formatted if it is empty. */
+  publishLocalVolume(request: LocalVolumeRequest): Promise<VolumeReply>;
+  /** Checks the type of a path of this host, and creates it if the type allows that. */
+  checkHostPath(path: string, type: string): Promise<VolumeReply>;
   /** Unpublishes what the pod's folder says. The volume is unstaged afterwards, when no pod on this node uses it any more. */
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply>;
   close(): Promise<void>;

@@ -22,7 +22,7 @@ export const volumeKinds = {
   configMap: { plugin: 'kubernetes.io/configmap', usage: 'walk' },
   secret: { plugin: 'kubernetes.io/secret', usage: 'walk' },
   image: { plugin: 'kubernetes.io/image', usage: 'none' },
-  // A claim's volume may be of another plugin; those that this kubelet has are CSI drivers' only.
+  // A claim's volume may also be a local volume or a hostPath.
   persistentVolumeClaim: { plugin: 'kubernetes.io/csi', usage: 'driver' },
   ephemeral: { plugin: 'kubernetes.io/csi', usage: 'driver' },
   csi: { plugin: 'kubernetes.io/csi', usage: 'driver' },

@@ -391,6 +391,24 @@ export const samples: Samples = {
       reply: { outcome: 'failed', message: 'MountVolume.SetUp failed for volume "pv1" : rpc error' },
     },
   ],
+  'volumes.publishLocalVolume': [
+    {
+      request: [
+        {
+          podUID,
+          specName: 'pv1',
+          path: '/mnt/disk',
+          fsType: 'ext4',
+          mountOptions: ['noatime'],
+          accessModes: ['ReadWriteOnce'],
+          readOnly: false,
+          fsGroup: { fsGroup: 2000, onlyOnRootMismatch: true },
+        },
+      ],
+      reply: { outcome: 'done', warning: 'The requested fsGroup is 2000' },
+    },
+  ],
+  'volumes.checkHostPath': [{ request: ['/mnt/data', 'Directory'], reply: { outcome: 'failed', message: 'hostPath type check failed' } }],
   'volumes.unpublishVolume': [{ request: [{ podUID, plugin: 'kubernetes.io/csi', specName: 'pv1' }], reply: { outcome: 'done' } }],
   'volumes.close': emptyCall,
 
@@ -584,6 +602,7 @@ export const samples: Samples = {
   'helper.statfs': [
     { request: { path: '/p' }, reply: { type: 0x6969, capacityBytes: 2 ** 50, availableBytes: 1, usedBytes: 2, inodes: 2, inodesFree: 1 } },
   ],
+  'helper.inspectVolumeSource': [{ request: { path: '/p' }, reply: { path: '/q', type: 'block', group: 0, device: '7:0' } }],
   'helper.measureTrees': [
     {
       request: { trees: [{ id: 'a', path: '/p', keep: true }], forget: ['b'], treeCpuMs: 5, totalCpuMs: 20 },

@@ -96,7 +96,7 @@ export class ModelKubelet {
       syncLoop,
       exclusiveAllocations: new ExclusiveAllocations([], logger),
     };
-    const volumes = createVolumeManager({ ...context, objects: undefined, thread: threads.volumes });
+    const volumes = createVolumeManager({ ...context, objects: undefined, thread: threads.volumes, nodeLabels: () => ({}), events });
     const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes });
     const onResults = (results: readonly ProbeResult[]) => {
       for (const result of results) host.onProbeResult(result);

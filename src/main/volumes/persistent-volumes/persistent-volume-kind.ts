@@ -5,7 +5,7 @@ import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PersistentVolume, VolumeObjects } from '../volume-objects.ts';
 
 /** The volumes thread. */
-export type Publisher = Pick<VolumesApi, 'publishVolume'>;
+export type Publisher = Pick<VolumesApi, 'publishVolume' | 'publishLocalVolume' | 'checkHostPath'>;
 
 /** A pod's volume with the persistent volume of its claim. */
 export interface ClaimedVolume<Source> {
@@ -21,6 +21,8 @@ export interface ClaimedVolume<Source> {
 export interface Publication {
   /** What containers get once `publish` is done. */
   readonly published: PublishedVolume;
+  /** Absent: the pod defines the volume itself. */
+  readonly persistentVolume?: PersistentVolume;
   readonly publish: (publisher: Publisher) => Promise<VolumeReply>;
 }
 

@@ -1,13 +1,17 @@
 /** The kinds of persistent volumes that this kubelet mounts, one row each. A new kind has a file beside this one, and a row here. */
 import type { PersistentVolume } from '../volume-objects.ts';
 import { csiVolume } from './csi-volume.ts';
+import { hostPathVolume } from './host-path-volume.ts';
+import { localVolume } from './local-volume.ts';
 import type { PersistentVolumeKind } from './persistent-volume-kind.ts';
 
-type Sources = Pick<NonNullable<PersistentVolume['spec']>, 'csi'>;
+type Sources = Pick<NonNullable<PersistentVolume['spec']>, 'csi' | 'local' | 'hostPath'>;
 type SourceOf<K extends keyof Sources> = NonNullable<Sources[K]>;
 
 const kinds: { readonly [K in keyof Sources]-?: PersistentVolumeKind<SourceOf<K>> } = {
   csi: csiVolume,
+  local: localVolume,
+  hostPath: hostPathVolume,
 };
 
 export interface FoundKind {

@@ -2,22 +2,25 @@
  * Volumes that the volumes thread publishes in the pod's folder, through a CSI driver (upstream pkg/volume/csi). The sync requests the volume and its end from main,
  * and mounts the published path into containers.
  */
-import type { PublishedFolder } from '../../../../../shared/contracts/published-volumes.ts';
+import type { PublishedFolder, PublishingPlugin } from '../../../../../shared/contracts/published-volumes.ts';
 import { podVolumeDir } from '../../../../../shared/kubernetes/paths.ts';
 import { join } from 'node:path';
 import { rm, rmdir } from '../../blocking-fs.ts';
 import type { TeardownContext } from '../teardown-context.ts';
 import type { VolumeContext } from '../volume-context.ts';
 import { VolumeNotReadyError } from '../volume-not-ready.ts';
-import type { ContainerMountContext, VolumeMountFields, VolumeOnDisk, VolumePlace, VolumePlugin } from './volume-plugin.ts';
+import type { ContainerMountContext, VolumeMountFields, VolumeOnDisk, VolumePlace, VolumePlugin, VolumeTeardown } from './volume-plugin.ts';
 
 export const published: VolumePlugin<unknown> = {
   holdsFiles: false,
   isMount: () => true,
   mount: publish,
   containerMount,
-  teardown: { unmount: unpublish, removeData },
+  teardown: { unmount: unpublish('kubernetes.io/csi'), removeData },
 };
+
+/** Of local persistent volumes: claims may have both kinds. */
+export const localVolumeTeardown: VolumeTeardown = { unmount: unpublish('kubernetes.io/local-volume'), removeData: removeLocalFolder };
 
 async function publish({ publishVolume, publishedVolumes }: VolumeContext, volume: string): Promise<boolean> {
   const result = await publishVolume(volume);
@@ -38,9 +41,16 @@ function publishedPath({ rootDir, podUID }: VolumePlace, { plugin, specName }: P
   return plugin === 'kubernetes.io/csi' ? join(folder, 'mount') : folder;
 }
 
-async function unpublish({ unpublishVolume }: TeardownContext, { volume }: VolumeOnDisk): Promise<void> {
-  const result = await unpublishVolume({ plugin: 'kubernetes.io/csi', specName: volume });
-  if (result.outcome !== 'unpublished') throw new VolumeNotReadyError(result);
+function unpublish(plugin: PublishingPlugin): NonNullable<VolumeTeardown['unmount']> {
+  return async ({ unpublishVolume }: TeardownContext, { volume }: VolumeOnDisk) => {
+    const result = await unpublishVolume({ plugin, specName: volume });
+    if (result.outcome !== 'unpublished') throw new VolumeNotReadyError(result);
+  };
+}
+
+/** Never data: nothing is mounted there, and files below would be in the pod's folder by mistake. */
+async function removeLocalFolder(_: TeardownContext, { path }: VolumeOnDisk): Promise<void> {
+  await rmdir(path).catch(ignoreMissing);
 }
 
 /** The end of the publication has removed the folder. What a driver has left is removed when it is empty. */
