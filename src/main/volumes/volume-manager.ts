@@ -11,7 +11,9 @@ import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { escapeQualifiedName } from '../../shared/kubernetes/paths.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
+import type { ClaimedVolumesWriter } from '../../shared/state/claimed-volumes-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { podReference, type EventSink } from '../events/index.ts';
 import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from './claims/claim-of-volume.ts';
@@ -31,6 +33,7 @@ export interface VolumeManagerOptions {
   /** Of this node, now. */
   readonly nodeLabels: () => Readonly<Record<string, string>>;
   readonly events: EventSink;
+  readonly claimedVolumes: Pick<ClaimedVolumesWriter, 'put' | 'removePod'>;
   readonly clock: Clock;
 }
 
@@ -88,6 +91,7 @@ export class VolumeManager {
   async unpublish(uid: PodUID, folder: PublishedFolder): Promise<UnpublishedVolumeResult> {
     const known = this.#known(uid);
     known.published.clear();
+    this.#options.claimedVolumes.removePod(uid);
     const key = `${uid}/${folder.plugin}/${folder.specName}`;
     known.operations.add(key);
     const outcome = await this.#unpublishing.run(
@@ -113,6 +117,7 @@ export class VolumeManager {
       this.#unpublishing.forget(key);
     }
     this.#pods.delete(uid);
+    this.#options.claimedVolumes.removePod(uid);
   }
 
   /** A driver has registered: pods that have failed without it can be retried. */
@@ -139,10 +144,25 @@ export class VolumeManager {
       this.#recordEvents(pod, publication, reply);
       if (reply.outcome === 'failed') return { outcome: 'failed', message: reply.message };
       known.published.set(volume.name, published);
+      this.#showClaim(pod, volume, published);
       return { outcome: 'published', volume: published };
     } catch (err) {
       return { outcome: 'failed', message: `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}` };
     }
+  }
+
+  /** For the usage of the claim's volume. A path of the host is not measured, as upstream. */
+  #showClaim(pod: Pod, volume: Volume, { place }: PublishedVolume): void {
+    const reference = claimOfVolume(pod, volume);
+    if (!reference || 'hostPath' in place) return;
+    this.#options.claimedVolumes.put({
+      podUID: podUID(pod),
+      plugin: escapeQualifiedName(place.plugin),
+      folder: place.specName,
+      volume: volume.name,
+      namespace: pod.metadata.namespace,
+      claim: reference.claimName,
+    });
   }
 
   #recordEvents(pod: Pod, { persistentVolume }: Publication, reply: VolumeReply): void {

@@ -5,7 +5,9 @@ import { VolumeManager, type VolumeManagerOptions } from '../volumes/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
 export interface VolumeManagerStart
-  extends Pick<KubeletContext, 'clock' | 'podLifecycle'>, Pick<VolumeManagerOptions, 'objects' | 'thread' | 'nodeLabels' | 'events'> {}
+  extends
+    Pick<KubeletContext, 'clock' | 'podLifecycle'>,
+    Pick<VolumeManagerOptions, 'objects' | 'thread' | 'nodeLabels' | 'events' | 'claimedVolumes'> {}
 
 export interface Volumes {
   readonly volumeManager: VolumeManager;
@@ -13,9 +15,25 @@ export interface Volumes {
   readonly volumeChanges: Listeners<[uid: PodUID]>;
 }
 
-export function createVolumeManager({ clock, podLifecycle, objects, thread, nodeLabels, events }: VolumeManagerStart): Volumes {
+export function createVolumeManager({
+  clock,
+  podLifecycle,
+  objects,
+  thread,
+  nodeLabels,
+  events,
+  claimedVolumes,
+}: VolumeManagerStart): Volumes {
   const volumeChanges = new Listeners<[uid: PodUID]>();
-  const volumeManager = new VolumeManager({ objects, thread, wake: (uid) => volumeChanges.notify(uid), nodeLabels, events, clock });
+  const volumeManager = new VolumeManager({
+    objects,
+    thread,
+    wake: (uid) => volumeChanges.notify(uid),
+    nodeLabels,
+    events,
+    claimedVolumes,
+    clock,
+  });
   podLifecycle.register({
     name: 'volume-manager',
     terminated: (uid) => volumeManager.end(uid),

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PluginManager, type PluginHandler } from '../plugins/index.ts';
 import { PluginsThread } from '../threads/plugins-thread.ts';
+import { ClaimedVolumesWriter } from '../../shared/state/claimed-volumes-table.ts';
 import { VolumesThread } from '../threads/volumes-thread.ts';
 import { CsiNodeWriter, CsiRegistration, VolumeObjects } from '../volumes/index.ts';
 import type { Cluster } from './cluster.ts';
@@ -25,8 +26,17 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
   const thread = new VolumesThread({ state, logger: log('volumes'), settings: { rootDir, nodeName } });
   const calls = new PluginsThread({ state, logger: log('plugins') });
   const nodeLabels = () => nodeServices.node().metadata.labels ?? {};
+  const claimedVolumes = new ClaimedVolumesWriter(threads.claimedVolumes);
   const objects = cluster ? new VolumeObjects(cluster.client, clock) : undefined;
-  const { volumeManager, volumeChanges } = createVolumeManager({ clock, podLifecycle, objects, thread, nodeLabels, events });
+  const { volumeManager, volumeChanges } = createVolumeManager({
+    clock,
+    podLifecycle,
+    objects,
+    thread,
+    nodeLabels,
+    events,
+    claimedVolumes,
+  });
   const csi = new CsiRegistration({
     thread,
     csiNode: cluster ? new CsiNodeWriter({ client: cluster.client, nodeName }) : undefined,

@@ -96,7 +96,14 @@ export class ModelKubelet {
       syncLoop,
       exclusiveAllocations: new ExclusiveAllocations([], logger),
     };
-    const volumes = createVolumeManager({ ...context, objects: undefined, thread: threads.volumes, nodeLabels: () => ({}), events });
+    const volumes = createVolumeManager({
+      ...context,
+      objects: undefined,
+      thread: threads.volumes,
+      nodeLabels: () => ({}),
+      events,
+      claimedVolumes: { put: () => {}, removePod: () => {} },
+    });
     const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes });
     const onResults = (results: readonly ProbeResult[]) => {
       for (const result of results) host.onProbeResult(result);

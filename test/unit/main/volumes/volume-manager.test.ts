@@ -59,6 +59,7 @@ function aManager() {
   const calls: string[] = [];
   const localRequests: LocalVolumeRequest[] = [];
   const events: RecordedEvent[] = [];
+  const claims: string[] = [];
   const client = {
     call: async ({ path }: ApiCall) => {
       calls.push(`GET ${path.split('/').at(-1)}`);
@@ -89,15 +90,19 @@ function aManager() {
     thread,
     wake: () => calls.push('wake'),
     nodeLabels: () => ({ zone: 'a' }),
+    claimedVolumes: {
+      put: ({ volume, claim, folder }) => void claims.push(`${volume} ${claim} ${folder}`),
+      removePod: () => claims.splice(0),
+    },
     events: { record: (event) => void events.push(event) },
     clock,
   });
-  return { manager, calls, localRequests, events, clock, publish: (reply: VolumeReply) => publication.resolve(reply) };
+  return { manager, calls, claims, localRequests, events, clock, publish: (reply: VolumeReply) => publication.resolve(reply) };
 }
 const uid = podUID(pod);
 
 test('a published volume costs later syncs nothing', async () => {
-  const { manager, calls, publish } = aManager();
+  const { manager, calls, claims, publish } = aManager();
   assert.equal(manager.areReady(pod), false);
   publish({ outcome: 'done' });
   const want = { outcome: 'published', volume: { place: { plugin: 'kubernetes.io/csi', specName: 'pv1' }, readOnly: false } };
@@ -105,6 +110,9 @@ test('a published volume costs later syncs nothing', async () => {
   assert.deepEqual(await manager.publish(pod, 'v'), want);
   assert.equal(manager.areReady(pod), true);
   assert.deepEqual(calls, ['GET c1', 'GET pv1', 'GET d', 'publish']);
+  assert.deepEqual(claims, ['v c1 pv1']);
+  manager.forget(uid);
+  assert.deepEqual(claims, []);
 });
 
 test('a pod that ends while the driver publishes has its volume unpublished, and no other published', async () => {
