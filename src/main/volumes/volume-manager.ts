@@ -17,6 +17,7 @@ import type { ClaimedVolumesWriter } from '../../shared/state/claimed-volumes-ta
 import type { Clock } from '../../shared/time/clock.ts';
 import { podReference, type EventSink } from '../events/index.ts';
 import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from './claims/claim-of-volume.ts';
+import type { GetToken } from './claims/service-account-tokens.ts';
 import { Operations } from './operations.ts';
 import { volumeProblem } from './persistent-volumes/volume-problem.ts';
 import { inlinePublication } from './persistent-volumes/csi-volume.ts';
@@ -30,6 +31,8 @@ export interface VolumeManagerOptions {
   readonly thread: Publisher & Pick<VolumesApi, 'unpublishVolume'>;
   /** Syncs the pod: what it waits for has ended. */
   readonly wake: (uid: PodUID) => void;
+  /** A token of a pod's service account. */
+  readonly getToken: GetToken;
   /** Of this node, now. */
   readonly nodeLabels: () => Readonly<Record<string, string>>;
   readonly events: EventSink;
@@ -45,6 +48,8 @@ interface KnownPod {
   readonly operations: Set<string>;
   /** The volumes that are with the volumes thread. */
   readonly publishing: Set<PublishedVolume>;
+  /** The published volumes whose drivers want them published with each sync. False: a publication is under way. */
+  readonly republishable: Map<string, boolean>;
   /** No container runs any more: nothing is published. */
   isEnding: boolean;
 }
@@ -76,7 +81,10 @@ export class VolumeManager {
     if (!volume) return { outcome: 'failed', message: `the pod has no volume ${goQuote(volumeName)}` };
     const known = this.#known(uid);
     const published = known.published.get(volumeName);
-    if (published) return { outcome: 'published', volume: published };
+    if (published) {
+      if (known.republishable.has(volumeName)) void this.#republish(pod, volume, known);
+      return { outcome: 'published', volume: published };
+    }
     const key = `${uid}/${volumeName}`;
     known.operations.add(key);
     const outcome = await this.#publishing.run(
@@ -126,14 +134,20 @@ export class VolumeManager {
   }
 
   #known(uid: PodUID): KnownPod {
-    const known = this.#pods.get(uid) ?? { published: new Map(), operations: new Set(), publishing: new Set(), isEnding: false };
+    const known = this.#pods.get(uid) ?? {
+      published: new Map(),
+      operations: new Set(),
+      publishing: new Set(),
+      republishable: new Map(),
+      isEnding: false,
+    };
     this.#pods.set(uid, known);
     return known;
   }
 
   async #publish(pod: Pod, volume: Volume): Promise<PublishedVolumeResult> {
     try {
-      const publication = volume.csi ? await this.#ofPod(pod, volume.name, volume.csi) : await this.#ofClaim(pod, volume);
+      const publication = await this.#resolve(pod, volume);
       if (typeof publication === 'string') return { outcome: 'unprocessed', message: publication };
       if ('outcome' in publication) return publication;
       const known = this.#pods.get(podUID(pod));
@@ -144,11 +158,36 @@ export class VolumeManager {
       this.#recordEvents(pod, publication, reply);
       if (reply.outcome === 'failed') return { outcome: 'failed', message: reply.message };
       known.published.set(volume.name, published);
+      if (publication.republish) known.republishable.set(volume.name, true);
       this.#showClaim(pod, volume, published);
       return { outcome: 'published', volume: published };
     } catch (err) {
       return { outcome: 'failed', message: `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}` };
     }
+  }
+
+  /** A failure changes nothing, and is an event; the next sync tries again (upstream with `requiresRepublish`). Never rejects. */
+  async #republish(pod: Pod, volume: Volume, known: KnownPod): Promise<void> {
+    if (known.republishable.get(volume.name) !== true) return;
+    known.republishable.set(volume.name, false);
+    const failed = (message: string) =>
+      this.#options.events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedMount', message });
+    try {
+      const publication = await this.#resolve(pod, volume);
+      if (typeof publication === 'string') return failed(publication);
+      if ('outcome' in publication) return failed(publication.message);
+      if (known.isEnding || !known.published.has(volume.name)) return;
+      const reply = await publication.republish?.(this.#options.thread);
+      if (reply?.outcome === 'failed' && !known.isEnding) failed(reply.message);
+    } catch (err) {
+      failed(`MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`);
+    } finally {
+      known.republishable.set(volume.name, true);
+    }
+  }
+
+  #resolve(pod: Pod, volume: Volume): Promise<Publication | VolumeNotReady | string> {
+    return volume.csi ? this.#ofPod(pod, volume.name, volume.csi) : this.#ofClaim(pod, volume);
   }
 
   /** For the usage of the claim's volume. A path of the host is not measured, as upstream. */
@@ -204,13 +243,14 @@ export class VolumeManager {
     const publication = await found.kind.toPublication(
       { pod, volume, persistentVolume, source: found.source, readOnly: reference.readOnly },
       objects,
+      this.#options.getToken,
     );
     return typeof publication === 'string' ? `${claimText}: ${publication}` : publication;
   }
 
   async #ofPod(pod: Pod, name: string, source: NonNullable<Volume['csi']>): Promise<Publication | string> {
     const { objects } = this.#options;
-    return objects ? inlinePublication(pod, name, source, objects) : `volume ${name}: ${standalone}`;
+    return objects ? inlinePublication(pod, name, source, objects, this.#options.getToken) : `volume ${name}: ${standalone}`;
   }
 
   async #unpublish(uid: PodUID, folder: PublishedFolder): Promise<UnpublishedVolumeResult> {

@@ -48,7 +48,9 @@ export interface CsiDriverObject extends ApiObject {
     readonly attachRequired?: boolean;
     readonly podInfoOnMount?: boolean;
     readonly fsGroupPolicy?: string;
-    readonly tokenRequests?: readonly unknown[];
+    readonly tokenRequests?: readonly { readonly audience?: string; readonly expirationSeconds?: number }[];
+    readonly serviceAccountTokenInSecrets?: boolean;
+    readonly requiresRepublish?: boolean;
     readonly volumeLifecycleModes?: readonly string[];
   };
 }

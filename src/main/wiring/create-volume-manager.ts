@@ -7,7 +7,7 @@ import type { KubeletContext } from './kubelet-context.ts';
 export interface VolumeManagerStart
   extends
     Pick<KubeletContext, 'clock' | 'podLifecycle'>,
-    Pick<VolumeManagerOptions, 'objects' | 'thread' | 'nodeLabels' | 'events' | 'claimedVolumes'> {}
+    Pick<VolumeManagerOptions, 'objects' | 'thread' | 'getToken' | 'nodeLabels' | 'events' | 'claimedVolumes'> {}
 
 export interface Volumes {
   readonly volumeManager: VolumeManager;
@@ -20,6 +20,7 @@ export function createVolumeManager({
   podLifecycle,
   objects,
   thread,
+  getToken,
   nodeLabels,
   events,
   claimedVolumes,
@@ -29,6 +30,7 @@ export function createVolumeManager({
     objects,
     thread,
     wake: (uid) => volumeChanges.notify(uid),
+    getToken,
     nodeLabels,
     events,
     claimedVolumes,

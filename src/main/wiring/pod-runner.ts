@@ -35,7 +35,7 @@ export interface PodRunner {
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
   const exclusiveAllocations = await openExclusiveAllocations(runner);
   const podObjects = startPodObjects(runner);
-  const volumes = await startVolumes(runner);
+  const volumes = await startVolumes({ ...runner, podObjects: podObjects.podObjects });
   const nodeCgroups = startNodeCgroups(runner);
   const { workers, housekeeping, handlers } = startPods({ ...runner, ...podObjects, ...volumes, exclusiveAllocations, nodeCgroups });
   const eviction = startEviction({ ...runner, workers, housekeeping });

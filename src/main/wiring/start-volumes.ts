@@ -1,6 +1,8 @@
 /** Starts the parts for volumes that outlive pods: the registration of plugins, and the volume manager. The threads behind them start with the first driver or claim. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
+import type { PodObjectManager } from '../objects/index.ts';
 import { PluginManager, type PluginHandler } from '../plugins/index.ts';
 import { PluginsThread } from '../threads/plugins-thread.ts';
 import { ClaimedVolumesWriter } from '../../shared/state/claimed-volumes-table.ts';
@@ -16,15 +18,21 @@ export interface VolumesStart extends KubeletContext {
   readonly cluster: Cluster | null;
   readonly nodeServices: Pick<NodeServices, 'node'>;
   readonly events: EventSink;
+  /** Undefined when standalone. */
+  readonly podObjects: PodObjectManager | undefined;
 }
 
 export async function startVolumes(start: VolumesStart): Promise<Volumes> {
-  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices, events } = start;
+  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices, events, podObjects } = start;
   // Drivers record their mounts under the path without symlinks.
   const rootDir = await realpath(options.flags.rootDirectory);
   const { state } = threads;
   const thread = new VolumesThread({ state, logger: log('volumes'), settings: { rootDir, nodeName } });
   const calls = new PluginsThread({ state, logger: log('plugins') });
+  const getToken = async (ref: TokenRef) => {
+    if (!podObjects) throw new Error('a standalone kubelet has no tokens');
+    return podObjects.volumeToken(ref);
+  };
   const nodeLabels = () => nodeServices.node().metadata.labels ?? {};
   const claimedVolumes = new ClaimedVolumesWriter(threads.claimedVolumes);
   const objects = cluster ? new VolumeObjects(cluster.client, clock) : undefined;
@@ -33,6 +41,7 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     podLifecycle,
     objects,
     thread,
+    getToken,
     nodeLabels,
     events,
     claimedVolumes,

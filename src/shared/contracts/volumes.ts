@@ -42,6 +42,10 @@ export interface PublishVolumeRequest {
   /** Texts of these are in no log and no message. */
   readonly stageSecrets: Readonly<Record<string, string>>;
   readonly publishSecrets: Readonly<Record<string, string>>;
+  /** Parts of attributes or secrets that are in no message either: tokens. */
+  readonly hiddenTexts?: readonly string[];
+  /** The volume is published again, with what has changed. One that is not published stays so, and a failure changes nothing. */
+  readonly isRepublish?: true;
   readonly mountOptions: readonly string[];
   readonly accessModes: readonly string[];
   readonly readOnly: boolean;

@@ -60,7 +60,7 @@ export class VolumeOperations {
     const pending = { volume, isCanceled: false };
     this.#pending.set(target, pending);
     volume.expected += 1;
-    const secrets = [...Object.values(request.stageSecrets), ...Object.values(request.publishSecrets)];
+    const secrets = [...Object.values(request.stageSecrets), ...Object.values(request.publishSecrets), ...(request.hiddenTexts ?? [])];
     const failed = (operation: string, err: unknown): VolumeReply => {
       const reason = messageOf(err instanceof RpcError ? err.without(secrets) : err);
       return { outcome: 'failed', message: `MountVolume.${operation} failed for volume ${goQuote(request.specName)} : ${reason}` };
@@ -127,7 +127,7 @@ export class VolumeOperations {
   }
 
   async #stage(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
-    if (request.lifecycle === 'Ephemeral' || volume.staged === 'complete') return;
+    if (request.lifecycle === 'Ephemeral' || volume.staged === 'complete' || request.isRepublish) return;
     const { rootDir, bootID } = this.#options;
     if (volume.published.get(targetPath(rootDir, request.podUID, request.specName)) === 'complete') return;
     const driver = this.#driver(request.driver);
@@ -153,7 +153,8 @@ export class VolumeOperations {
   async #publish(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
     const { rootDir, nodeName, bootID } = this.#options;
     const target = targetPath(rootDir, request.podUID, request.specName);
-    if (volume.published.get(target) === 'complete') return;
+    const isPublished = volume.published.get(target) === 'complete';
+    if (isPublished !== (request.isRepublish ?? false)) return;
     const { driver: driverName, volumeHandle, specName } = request;
     const driver = this.#driver(driverName);
     const capabilities = await driver.capabilities();
@@ -165,10 +166,15 @@ export class VolumeOperations {
       volumeLifecycleMode: request.lifecycle,
       attachmentID: attachmentID(volumeHandle, driverName, nodeName),
     };
+    const paths = { staging: stagingPath(rootDir, driverName, volumeHandle), target };
+    if (isPublished) {
+      // The record stays: containers use the mount, also when the driver fails.
+      await driver.call('nodePublishVolume', publishRequest(request, capabilities, paths));
+      return;
+    }
     await recordCall(target, keys);
     const wasPublished = volume.published.has(target);
     volume.published.set(target, 'uncertain');
-    const paths = { staging: stagingPath(rootDir, driverName, volumeHandle), target };
     try {
       await driver.call('nodePublishVolume', publishRequest(request, capabilities, paths));
     } catch (err) {

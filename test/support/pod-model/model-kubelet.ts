@@ -100,6 +100,7 @@ export class ModelKubelet {
       ...context,
       objects: undefined,
       thread: threads.volumes,
+      getToken: () => Promise.reject(new Error('the model has no tokens')),
       nodeLabels: () => ({}),
       events,
       claimedVolumes: { put: () => {}, removePod: () => {} },

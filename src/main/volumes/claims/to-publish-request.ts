@@ -92,14 +92,11 @@ function withinBounds(request: PublishVolumeRequest): PublishVolumeRequest | str
 
 /** A driver without a CSIDriver object has upstream's defaults. What this kubelet does not do yet is a problem: the driver would get an incomplete request. */
 function driverProblem(name: string, driver: CsiDriverObject | null, lifecycle: PublishVolumeRequest['lifecycle']): string | null {
-  const { attachRequired = true, tokenRequests = [], volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
+  const { attachRequired = true, volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
   if (!volumeLifecycleModes.includes(lifecycle)) {
     const reason = driver ? `only supports ${JSON.stringify(volumeLifecycleModes)}` : 'no CSIDriver object';
     return `volume mode "${lifecycle}" not supported by driver ${name} (${reason})`;
   }
-  const needs = [
-    ...(attachRequired && lifecycle === 'Persistent' ? ['volumes to be attached'] : []),
-    ...(tokenRequests.length > 0 ? ['tokens of service accounts'] : []),
-  ];
-  return needs.length === 0 ? null : `driver ${name} needs ${needs.join(', ')}, which this kubelet does not support yet`;
+  const needsAttachment = attachRequired && lifecycle === 'Persistent';
+  return needsAttachment ? `driver ${name} needs volumes to be attached, which this kubelet does not support yet` : null;
 }

@@ -2,19 +2,20 @@
 import type { PublishVolumeRequest } from '../../../shared/contracts/volumes.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import { withTokens, type GetToken } from '../claims/service-account-tokens.ts';
 import { toInlineRequest, toPublishRequest, type SecretTexts } from '../claims/to-publish-request.ts';
-import type { CsiSource, VolumeObjects } from '../volume-objects.ts';
-import type { PersistentVolumeKind, Publication } from './persistent-volume-kind.ts';
+import type { CsiDriverObject, CsiSource, VolumeObjects } from '../volume-objects.ts';
+import type { PersistentVolumeKind, Publication, Publisher } from './persistent-volume-kind.ts';
 
 export const csiVolume: PersistentVolumeKind<CsiSource> = {
   supportsMountOptions: true,
-  async toPublication(volume, objects) {
+  async toPublication(volume, objects, getToken) {
     const { source } = volume;
     const driver = await objects.driver(source.driver);
     const stageSecrets = await readSecret(objects, source.nodeStageSecretRef, 'NodeStageSecretRef');
     const publishSecrets = await readSecret(objects, source.nodePublishSecretRef, 'NodePublishSecretRef');
     const request = toPublishRequest({ ...volume, driver, stageSecrets, publishSecrets });
-    return typeof request === 'string' ? request : publicationOf(request);
+    return typeof request === 'string' ? request : publicationOf(await withTokens(request, volume.pod, driver, getToken), driver);
   },
 };
 
@@ -24,20 +25,24 @@ export async function inlinePublication(
   name: string,
   source: NonNullable<Volume['csi']>,
   objects: VolumeObjects,
+  getToken: GetToken,
 ): Promise<Publication | string> {
   const driver = await objects.driver(source.driver);
   const { nodePublishSecretRef: secret } = source;
   const reference = secret && { namespace: pod.metadata.namespace, name: secret.name ?? '' };
   const publishSecrets = await readSecret(objects, reference, 'NodePublishSecretRef');
   const request = toInlineRequest({ pod, name, source, driver, publishSecrets });
-  return typeof request === 'string' ? request : publicationOf(request);
+  return typeof request === 'string' ? request : publicationOf(await withTokens(request, pod, driver, getToken), driver);
 }
 
-function publicationOf(request: PublishVolumeRequest): Publication {
+function publicationOf(request: PublishVolumeRequest, driver: CsiDriverObject | null): Publication {
   const { specName, readOnly } = request;
   return {
     published: { place: { plugin: 'kubernetes.io/csi', specName }, readOnly },
     publish: (publisher) => publisher.publishVolume(request),
+    ...(driver?.spec?.requiresRepublish === true && {
+      republish: (publisher: Publisher) => publisher.publishVolume({ ...request, isRepublish: true }),
+    }),
   };
 }
 

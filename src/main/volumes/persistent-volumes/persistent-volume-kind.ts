@@ -2,6 +2,7 @@
 import type { PublishedVolume } from '../../../shared/contracts/published-volumes.ts';
 import type { VolumeReply, VolumesApi } from '../../../shared/contracts/volumes.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
+import type { GetToken } from '../claims/service-account-tokens.ts';
 import type { PersistentVolume, VolumeObjects } from '../volume-objects.ts';
 
 /** The volumes thread. */
@@ -23,11 +24,13 @@ export interface Publication {
   readonly published: PublishedVolume;
   /** Absent: the pod defines the volume itself. */
   readonly persistentVolume?: PersistentVolume;
+  /** Publishes the volume again, for a driver that requires it with each sync of the pod. */
+  readonly republish?: (publisher: Publisher) => Promise<VolumeReply>;
   readonly publish: (publisher: Publisher) => Promise<VolumeReply>;
 }
 
 export interface PersistentVolumeKind<Source> {
   readonly supportsMountOptions: boolean;
   /** Resolves with the problem as text. Rejects with an Error. */
-  toPublication(volume: ClaimedVolume<Source>, objects: VolumeObjects): Promise<Publication | string>;
+  toPublication(volume: ClaimedVolume<Source>, objects: VolumeObjects, getToken: GetToken): Promise<Publication | string>;
 }

@@ -128,11 +128,6 @@ table('the request for a volume', (row) => {
   );
   const refused: [name: string, changes: Partial<typeof resolved> | { driver: null }, want: RegExp][] = [
     ['is refused for a driver whose volumes are attached', { driver: null }, /driver d needs volumes to be attached, which/],
-    [
-      'is refused for a driver that needs tokens',
-      { driver: { ...driver, spec: { attachRequired: false, tokenRequests: [{}] } } },
-      /needs tokens/,
-    ],
     ['is refused with endless secrets', { stageSecrets: { a: 'x'.repeat(300_000) } }, /more than 262144 characters/],
     [
       'is refused for a driver of inline volumes only',

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { VolumeManager, VolumeObjects } from '../../../../src/main/volumes/index.ts';
 import type { ApiCall, ApiClient } from '../../../../src/main/api/index.ts';
 import type { RecordedEvent } from '../../../../src/shared/contracts/event.ts';
-import type { LocalVolumeRequest, VolumeReply } from '../../../../src/shared/contracts/volumes.ts';
+import type { LocalVolumeRequest, PublishVolumeRequest, VolumeReply } from '../../../../src/shared/contracts/volumes.ts';
+import { withTokens } from '../../../../src/main/volumes/claims/service-account-tokens.ts';
+import type { TokenRef } from '../../../../src/shared/contracts/pod-objects.ts';
 import type { Pod } from '../../../../src/shared/kubernetes/api.ts';
 import { podUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -16,6 +18,21 @@ const pod: Pod = {
     volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c1' } }],
   },
 };
+/** A pod with a volume of its own; the driver wants tokens, and to publish with each sync. */
+const inlinePod: Pod = { ...pod, spec: { ...pod.spec, serviceAccountName: 'sa', volumes: [{ name: 'v', csi: { driver: 'tokens' } }] } };
+const driverWithTokens = {
+  attachRequired: false,
+  volumeLifecycleModes: ['Ephemeral'],
+  tokenRequests: [{ audience: 'vault', expirationSeconds: 600 }, {}],
+  requiresRepublish: true,
+};
+const wantTokens = {
+  'csi.storage.k8s.io/serviceAccount.tokens': JSON.stringify({
+    '': { token: '/sa/3600', expirationTimestamp: '2027-01-15T08:00:00Z' },
+    vault: { token: 'vault/sa/600', expirationTimestamp: '2027-01-15T08:00:00Z' },
+  }),
+};
+
 const zoneA = { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }] };
 const nameIsN1 = { key: 'metadata.name', operator: 'In', values: ['n1'] };
 
@@ -51,6 +68,7 @@ const objects: Readonly<Record<string, object>> = {
   ...claimWith('back', { hostPath: { path: '/data/../etc' } }),
   ...claimWith('device', { local: { path: '/dev/sdb' }, volumeMode: 'Block' }),
   ...claimWith('other', { nfs: { server: 's' } }),
+  '/apis/storage.k8s.io/v1/csidrivers/tokens': { metadata: { name: 'tokens', uid: 'u' }, spec: driverWithTokens },
   '/apis/storage.k8s.io/v1/csidrivers/d': { metadata: { name: 'd', uid: 'u' }, spec: { attachRequired: false } },
 };
 
@@ -60,6 +78,8 @@ function aManager() {
   const localRequests: LocalVolumeRequest[] = [];
   const events: RecordedEvent[] = [];
   const claims: string[] = [];
+  const requests: PublishVolumeRequest[] = [];
+  const republication: VolumeReply = { outcome: 'failed', message: 'MountVolume.SetUp failed : again' };
   const client = {
     call: async ({ path }: ApiCall) => {
       calls.push(`GET ${path.split('/').at(-1)}`);
@@ -68,9 +88,10 @@ function aManager() {
   } as unknown as ApiClient;
   const publication = Promise.withResolvers<VolumeReply>();
   const thread = {
-    publishVolume: async () => {
+    publishVolume: async (request: PublishVolumeRequest) => {
       calls.push('publish');
-      return publication.promise;
+      requests.push(request);
+      return request.isRepublish ? republication : publication.promise;
     },
     publishLocalVolume: async (request: LocalVolumeRequest) => {
       localRequests.push(request);
@@ -89,6 +110,10 @@ function aManager() {
     objects: new VolumeObjects(client, clock),
     thread,
     wake: () => calls.push('wake'),
+    getToken: async ({ audience, serviceAccountName, expirationSeconds }) => ({
+      token: `${audience}/${serviceAccountName}/${expirationSeconds}`,
+      expiresAtMs: 1_800_000_000_500,
+    }),
     nodeLabels: () => ({ zone: 'a' }),
     claimedVolumes: {
       put: ({ volume, claim, folder }) => void claims.push(`${volume} ${claim} ${folder}`),
@@ -97,7 +122,7 @@ function aManager() {
     events: { record: (event) => void events.push(event) },
     clock,
   });
-  return { manager, calls, claims, localRequests, events, clock, publish: (reply: VolumeReply) => publication.resolve(reply) };
+  return { manager, calls, claims, requests, localRequests, events, clock, publish: (reply: VolumeReply) => publication.resolve(reply) };
 }
 const uid = podUID(pod);
 
@@ -220,3 +245,42 @@ for (const [name, { claim, outcome, message }] of Object.entries(refused)) {
     assert.deepEqual(await aManager().manager.publish(podOf(claim), 'v'), { outcome, message });
   });
 }
+
+test('a driver gets the tokens that it requests, where it wants them', async () => {
+  const { manager, requests, publish } = aManager();
+  publish({ outcome: 'done' });
+  await manager.publish(inlinePod, 'v');
+  assert.deepEqual([requests[0]?.podAttributes, requests[0]?.publishSecrets], [wantTokens, {}]);
+  assert.deepEqual(requests[0]?.hiddenTexts, ['vault/sa/600', '/sa/3600']);
+  const driver = { metadata: { name: 'tokens', uid: 'u' }, spec: { ...driverWithTokens, serviceAccountTokenInSecrets: true } };
+  const getToken = async ({ audience, serviceAccountName, expirationSeconds }: TokenRef) => ({
+    token: `${audience}/${serviceAccountName}/${expirationSeconds}`,
+    expiresAtMs: 1_800_000_000_500,
+  });
+  const [request] = requests;
+  assert.ok(request);
+  const inSecrets = await withTokens({ ...request, podAttributes: {} }, inlinePod, driver, getToken);
+  assert.deepEqual([inSecrets.podAttributes, inSecrets.publishSecrets], [{}, wantTokens]);
+});
+
+test('a volume is published with each sync for a driver that requires it; a failure is an event, and the volume stays', async () => {
+  const { manager, requests, events, publish } = aManager();
+  publish({ outcome: 'done' });
+  const want = { outcome: 'published', volume: { place: { plugin: 'kubernetes.io/csi', specName: 'v' }, readOnly: false } };
+  assert.deepEqual(await manager.publish(inlinePod, 'v'), want);
+  assert.deepEqual(await manager.publish(inlinePod, 'v'), want);
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+  assert.deepEqual(
+    requests.map(({ isRepublish }) => isRepublish),
+    [undefined, true],
+  );
+  assert.deepEqual(
+    events.map(({ reason, message }) => [reason, message]),
+    [['FailedMount', 'MountVolume.SetUp failed : again']],
+  );
+  assert.equal(manager.areReady(inlinePod), true);
+  manager.end(uid);
+  await manager.publish(inlinePod, 'v');
+  for (let i = 0; i < 20; i += 1) await Promise.resolve();
+  assert.equal(requests.length, 2);
+});
