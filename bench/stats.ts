@@ -6,6 +6,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmdirSync } from
 import { basename, join } from 'node:path';
 import type { ContainerID, PodUID, SandboxID } from '../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../src/shared/state/runtime-snapshot.ts';
+import { createClaimedVolumesTable } from '../src/shared/state/claimed-volumes-table.ts';
 import { createStorageTable, StorageWriter, type StorageIdentity } from '../src/shared/state/storage-table.ts';
 import { createUsageTable, openFilesystems, UsageWriter, type CgroupIdentity, type UsageValues } from '../src/shared/state/usage-table.ts';
 import { systemClock } from '../src/shared/time/clock.ts';
@@ -68,6 +69,7 @@ export const benchmark: Benchmark = {
       nodeName: 'bench',
       usage: createBusyTable(),
       storage: createFullStorage(),
+      claimedVolumes: createClaimedVolumesTable(0),
       hasContainerFilesystems: false,
       cgroupFsRoot,
     });

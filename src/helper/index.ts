@@ -7,6 +7,7 @@ import type { HelperOperations, HelperReply, HelperRequest } from '../shared/con
 import { messageOf } from '../shared/errors/kubelet-error.ts';
 import { checkHostPath } from './host-path.ts';
 import { mountFilesystem, unmountTarget } from './mount-filesystem.ts';
+import { inspectVolumeSource } from './inspect-volume-source.ts';
 import { changeOwnership } from './ownership.ts';
 import { removeTreeSlice } from './remove-tree-slice.ts';
 import { measureTrees } from '../shared/tree-usage/measure-trees.ts';
@@ -26,6 +27,7 @@ const operations: Operations = {
   removeTree: removeTreeSlice,
   readFile: readFileWithin,
   statfs: readFilesystemSizes,
+  inspectVolumeSource,
   measureTrees: async (request) => measureTrees(request),
 };
 

@@ -81,8 +81,9 @@ export async function runKubelet({
   const log = (component: string): Logger => logger.child({ component });
   const { config, flags, featureGates } = options;
   const nodeName = toNodeName(flags.hostnameOverride, hostname());
-  // Shared memory: `snapshot` has the runtime's pods and containers, `usage` what cgroups use, `storage` what volumes and layers use.
-  const { state, snapshot, usage, storage, host, pleg, pool, stats } = threads;
+  // Shared memory: `snapshot` has the runtime's pods and containers, `usage` what cgroups use, `storage` what volumes and layers use,
+  // `claimedVolumes` the claims of these volumes.
+  const { state, snapshot, usage, storage, claimedVolumes, host, pleg, pool, stats } = threads;
   const shutdown = new Shutdown(log('kubelet'));
   const podLifecycle = new PodLifecycleObservers(log('pod-workers'));
   const context: KubeletContext = { clock, random: Math.random, options, nodeName, threads, log, shutdown, podLifecycle, signal };
@@ -166,6 +167,7 @@ export async function runKubelet({
       snapshot,
       usage,
       storage,
+      claimedVolumes,
       timelines: timelines.buffer,
       podManager,
       statuses,

@@ -1,6 +1,6 @@
 /** Registers the API server objects that pods refer to, answers the syncs' requests for them, and requests a sync of pods whose objects changed. */
 import type { PullTokenReply, PullTokenRequest } from '../../shared/contracts/credential-providers.ts';
-import type { PodObject, PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
+import type { GrantedToken, PodObject, PodObjectRef, PodObjectResult, TokenRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, toFailure } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
@@ -157,6 +157,13 @@ export class PodObjectManager {
     } catch (err) {
       return { outcome: 'failed', failure: toFailure(err, 'InternalError') };
     }
+  }
+
+  /** Resolves with a token for a CSI driver. Rejects with KubeletError. */
+  async volumeToken(ref: TokenRef): Promise<GrantedToken> {
+    this.#requireTokens(ref.podUID);
+    const { token, expiresAtMs } = await this.#tokens.grant(ref);
+    return { token, expiresAtMs };
   }
 
   /** Throws when a token of this pod would never be dropped: a pull may outlive its pod. */

@@ -2,7 +2,7 @@
  * Requests and caches service account tokens of pods until they are due for renewal (upstream pkg/kubelet/token). Upstream checks the token in
  * each sync; here a timer requests a sync of the pod when its token is due.
  */
-import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
+import type { GrantedToken, TokenRef } from '../../shared/contracts/pod-objects.ts';
 import { KubeletError, messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { withJitter } from '../../shared/time/backoff.ts';
@@ -67,13 +67,18 @@ export class TokenManager {
 
   /** Resolves with a valid token; with the current one if the renewal fails. Rejects with KubeletError with the API server's reason. */
   async get(ref: TokenRef): Promise<string> {
+    return (await this.grant(ref)).token;
+  }
+
+  /** As `get`, with the token's end. */
+  async grant(ref: TokenRef): Promise<GrantedToken> {
     const { clock, logger } = this.#options;
     const entry = this.#entry(ref);
     const token = entry.token ?? this.#adopt(entry, ref);
-    if (token && clock.now() <= token.renewAtMs) return token.token;
+    if (token && clock.now() <= token.renewAtMs) return token;
     try {
       entry.pendingRequest ??= this.#requestWithRetries(entry, token ? [] : retryDelaysMs).finally(() => delete entry.pendingRequest);
-      return (await entry.pendingRequest).token;
+      return await entry.pendingRequest;
     } catch (err) {
       const reason = err instanceof KubeletError ? err.reason : 'InternalError';
       if (!token) throw new KubeletError(reason, `failed to fetch token: ${messageOf(err)}`, { cause: err });
@@ -83,7 +88,7 @@ export class TokenManager {
       }
       logger.warn({ podUID: ref.podUID, serviceAccount: ref.serviceAccountName, err: messageOf(err) }, "Couldn't update token");
       this.#setTimer(entry, clock.now() + withJitter(renewRetryMs, 0.5, this.#options.random));
-      return token.token;
+      return token;
     }
   }
 

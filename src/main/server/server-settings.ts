@@ -13,6 +13,7 @@ export interface ServerEnvironment {
   readonly snapshot: SharedArrayBuffer;
   readonly usage: SharedArrayBuffer;
   readonly storage: SharedArrayBuffer;
+  readonly claimedVolumes: SharedArrayBuffer;
   readonly timelines: SharedArrayBuffer;
   /** Whether an API server reviews tokens and access. */
   readonly hasApiServer: boolean;
@@ -64,6 +65,7 @@ export function serverSettings(options: KubeletOptions, environment: ServerEnvir
       hasContainerFilesystems: isCRIO(config.containerRuntimeEndpoint) && !featureGates.enabled('PodAndContainerStatsFromCRI'),
       usage: environment.usage,
       storage: environment.storage,
+      claimedVolumes: environment.claimedVolumes,
       nodeName: environment.nodeName,
       cgroupFsRoot,
     },

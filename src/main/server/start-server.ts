@@ -32,6 +32,7 @@ export interface ServerStart {
   readonly snapshot: SharedArrayBuffer;
   readonly usage: SharedArrayBuffer;
   readonly storage: SharedArrayBuffer;
+  readonly claimedVolumes: SharedArrayBuffer;
   /** The table of pod timelines. */
   readonly timelines: SharedArrayBuffer;
   readonly podManager: PodManager;
@@ -59,6 +60,7 @@ export function startServer({
   snapshot,
   usage,
   storage,
+  claimedVolumes,
   timelines,
   podManager,
   statuses,
@@ -83,7 +85,7 @@ export function startServer({
     { pods: sourcePodList(podManager, statuses), runningPods: runningPodList(cache), allocatedPods: allocatedPodList(allocatedPods) },
     logger,
   );
-  const settings = serverSettings(options, { nodeName, snapshot, usage, storage, timelines, hasApiServer });
+  const settings = serverSettings(options, { nodeName, snapshot, usage, storage, claimedVolumes, timelines, hasApiServer });
   const tls = settings.secure?.tls;
   if (tls && tls.selfSignedFor !== null) options.live.setDetected({ tlsCertFile: tls.certFile, tlsPrivateKeyFile: tls.keyFile });
   return ServerThread.start({

@@ -16,7 +16,12 @@ import type { ActuatedResources } from '../../shared/contracts/pod-sync/allocati
 import type { PodSyncTask } from '../../shared/contracts/pod-sync/task.ts';
 import type { WaitingReason } from '../../shared/contracts/pod-sync/result.ts';
 import type { PodObjectRef, PodObjectResult } from '../../shared/contracts/pod-objects.ts';
-import type { PublishedVolumeResult, UnpublishedVolumeResult, VolumeNotReady } from '../../shared/contracts/published-volumes.ts';
+import type {
+  PublishedFolder,
+  PublishedVolumeResult,
+  UnpublishedVolumeResult,
+  VolumeNotReady,
+} from '../../shared/contracts/published-volumes.ts';
 import type { PhaseReport } from '../../shared/contracts/timeline.ts';
 import type { ContainerID } from '../../shared/kubernetes/ids.ts';
 import { KubeletError, toFailure, type Failure } from '../../shared/errors/kubelet-error.ts';
@@ -66,7 +71,7 @@ export interface TaskHandlers {
   /** Publishes a volume of the pod, by its name in the pod. */
   publishVolume?(volume: string, task: PodTask): Promise<PublishedVolumeResult>;
   /** Ends what is published in this folder of the pod. */
-  unpublishVolume?(specName: string, task: PodTask): Promise<UnpublishedVolumeResult>;
+  unpublishVolume?(folder: PublishedFolder, task: PodTask): Promise<UnpublishedVolumeResult>;
 }
 
 /** A task limits its requests (workers/pod-sync/pod/request-window.ts). More than this means that the task is broken. */
@@ -174,7 +179,7 @@ export class TaskChannel {
       case 'publishVolume':
         return this.#reply(() => this.#publishVolume(message.id, message.volume));
       case 'unpublishVolume':
-        return this.#reply(() => this.#unpublishVolume(message.id, message.specName));
+        return this.#reply(() => this.#unpublishVolume(message.id, message.folder));
       case 'startPermit':
         return this.#reply(() => this.#startPermit(message.id, message.kind));
       default:
@@ -227,8 +232,8 @@ export class TaskChannel {
     this.post({ type: 'publishVolume', id, result });
   }
 
-  async #unpublishVolume(id: number, specName: string): Promise<void> {
-    const result = await (this.#handlers.unpublishVolume?.(specName, this.#task) ?? Promise.resolve(noVolumes)).catch(notReady);
+  async #unpublishVolume(id: number, folder: PublishedFolder): Promise<void> {
+    const result = await (this.#handlers.unpublishVolume?.(folder, this.#task) ?? Promise.resolve(noVolumes)).catch(notReady);
     this.post({ type: 'unpublishVolume', id, result });
   }
 

@@ -1,6 +1,7 @@
 /** Main's half of the volumes thread. The thread starts with the first call: a node without drivers and claims does not have it. */
 import type {
   DriverReply,
+  LocalVolumeRequest,
   PublishVolumeRequest,
   UnpublishVolumeRequest,
   VolumeReply,
@@ -55,6 +56,12 @@ export class VolumesThread {
   }
   publishVolume(request: PublishVolumeRequest): Promise<VolumeReply> {
     return this.#lazy.thread.call(async (api) => await api.publishVolume(request), { deadlineMs: null, retry: true });
+  }
+  publishLocalVolume(request: LocalVolumeRequest): Promise<VolumeReply> {
+    return this.#lazy.thread.call(async (api) => await api.publishLocalVolume(request), { deadlineMs: null, retry: true });
+  }
+  checkHostPath(path: string, type: string): Promise<VolumeReply> {
+    return this.#lazy.thread.call(async (api) => await api.checkHostPath(path, type), { deadlineMs: null, retry: true });
   }
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply> {
     return this.#lazy.thread.call(async (api) => await api.unpublishVolume(request), { deadlineMs: null, retry: true });

@@ -1,33 +1,37 @@
 /** Publishes the volumes of pods when their syncs ask for them, and remembers what is published: a later sync of the pod costs no GET. */
 import type {
+  PublishedFolder,
   PublishedVolume,
   PublishedVolumeResult,
   UnpublishedVolumeResult,
   VolumeNotReady,
 } from '../../shared/contracts/published-volumes.ts';
-import type { PublishVolumeRequest, VolumesApi } from '../../shared/contracts/volumes.ts';
+import type { VolumeReply, VolumesApi } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
 import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
+import { escapeQualifiedName } from '../../shared/kubernetes/paths.ts';
 import { volumesToMount } from '../../shared/kubernetes/volume-kind.ts';
+import type { ClaimedVolumesWriter } from '../../shared/state/claimed-volumes-table.ts';
 import type { Clock } from '../../shared/time/clock.ts';
+import { podReference, type EventSink } from '../events/index.ts';
 import type { Attachment, Attachments } from './attachments/attachments.ts';
-import { bindingOfVolumeProblem, claimOfVolume, claimProblem } from './claims/claim-of-volume.ts';
-import { toInlineRequest, toPublishRequest, type SecretTexts } from './claims/to-publish-request.ts';
+import { claimOfVolume } from './claims/claim-of-volume.ts';
 import { Operations } from './operations.ts';
-import type { VolumeObjects } from './volume-objects.ts';
+import type { AttachableVolume, Publication, Publisher } from './persistent-volumes/persistent-volume-kind.ts';
+import { resolvePublication, standalone, type PublicationSources } from './persistent-volumes/resolve-publication.ts';
 
-export interface VolumeManagerOptions {
-  /** Undefined when standalone. */
-  readonly objects: VolumeObjects | undefined;
-  readonly thread: Pick<VolumesApi, 'publishVolume' | 'unpublishVolume'>;
+export interface VolumeManagerOptions extends PublicationSources {
+  readonly thread: Publisher & Pick<VolumesApi, 'unpublishVolume'>;
   /** Undefined when standalone. */
   readonly attachments: Pick<Attachments, 'untilAttached' | 'release'> | undefined;
   /** Syncs the pod: what it waits for has ended. */
   readonly wake: (uid: PodUID) => void;
   /** Ends the pod: the node has no room for its volumes. */
   readonly reject: (pod: Pod, rejection: VolumesRejection) => void;
+  readonly events: EventSink;
+  readonly claimedVolumes: Pick<ClaimedVolumesWriter, 'put' | 'removePod'>;
   readonly clock: Clock;
 }
 
@@ -42,12 +46,14 @@ interface KnownPod {
   readonly published: Map<string, PublishedVolume>;
   /** The keys of all operations of the pod. */
   readonly operations: Set<string>;
-  /** The volumes that are with the volumes thread, by the name of their folder. */
-  readonly publishing: Set<string>;
+  /** The volumes that are with the volumes thread. */
+  readonly publishing: Set<PublishedVolume>;
   /** What a volume waits for before it is with the volumes thread, by its name in the pod. */
   readonly waitingFor: Map<string, string>;
   /** The volumes that were to be attached, by the name of their folder. */
   readonly attaching: Set<string>;
+  /** The published volumes whose drivers want them published with each sync. False: a publication is under way. */
+  readonly republishable: Map<string, boolean>;
   /** Aborted: no container runs any more, nothing is published. */
   readonly ending: AbortController;
 }
@@ -79,7 +85,10 @@ export class VolumeManager {
     if (!volume) return { outcome: 'failed', message: `the pod has no volume ${goQuote(volumeName)}` };
     const known = this.#known(uid);
     const published = known.published.get(volumeName);
-    if (published) return { outcome: 'published', volume: published };
+    if (published) {
+      if (known.republishable.has(volumeName)) void this.#republish(pod, volume, known);
+      return { outcome: 'published', volume: published };
+    }
     const key = `${uid}/${volumeName}`;
     known.operations.add(key);
     const outcome = await this.#publishing.run(
@@ -94,17 +103,18 @@ export class VolumeManager {
   }
 
   /** Never rejects. */
-  async unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
+  async unpublish(uid: PodUID, folder: PublishedFolder): Promise<UnpublishedVolumeResult> {
     const known = this.#known(uid);
     known.published.clear();
-    const key = `${uid}/${specName}`;
+    this.#options.claimedVolumes.removePod(uid);
+    const key = `${uid}/${folder.plugin}/${folder.specName}`;
     known.operations.add(key);
     const outcome = await this.#unpublishing.run(
       key,
-      () => this.#unpublish(uid, specName),
+      () => this.#unpublish(uid, folder),
       () => this.#options.wake(uid),
     );
-    return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(specName)} is being unmounted`, outcome.runningMs);
+    return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(folder.specName)} is being unmounted`, outcome.runningMs);
   }
 
   /** No container of the pod runs any more. What is still being published has no folder yet that the pod's teardown could find. */
@@ -112,7 +122,7 @@ export class VolumeManager {
     const known = this.#pods.get(uid);
     if (!known) return;
     known.ending.abort();
-    for (const specName of known.publishing) void this.unpublish(uid, specName);
+    for (const { place } of known.publishing) if ('plugin' in place) void this.unpublish(uid, place);
   }
 
   /** Nothing of the pod is left on this node. */
@@ -125,6 +135,7 @@ export class VolumeManager {
     known?.ending.abort();
     for (const specName of known?.attaching ?? []) this.#options.attachments?.release(uid, specName);
     this.#pods.delete(uid);
+    this.#options.claimedVolumes.removePod(uid);
   }
 
   /** A driver has registered: pods that have failed without it can be retried. */
@@ -139,6 +150,7 @@ export class VolumeManager {
       publishing: new Set(),
       waitingFor: new Map(),
       attaching: new Set(),
+      republishable: new Map(),
       ending: new AbortController(),
     };
     this.#pods.set(uid, known);
@@ -147,22 +159,25 @@ export class VolumeManager {
 
   async #publish(pod: Pod, volume: Volume): Promise<PublishedVolumeResult> {
     try {
-      const request = volume.csi ? await this.#inlineRequest(pod, volume, volume.csi) : await this.#claimRequest(pod, volume);
-      if (typeof request === 'string') return { outcome: 'unprocessed', message: request };
+      const publication = await resolvePublication(pod, volume, this.#options);
+      if (typeof publication === 'string') return { outcome: 'unprocessed', message: publication };
+      if ('outcome' in publication) return publication;
       const known = this.#pods.get(podUID(pod));
       if (!known || known.ending.signal.aborted) return podEnds(volume);
-      const attachment = request.needsAttachment ? await this.#attach(known, volume, request) : notNeeded;
+      const attachment = publication.toAttach ? await this.#attach(known, volume, publication.toAttach) : notNeeded;
       if (attachment.outcome === 'exhausted') return this.#reject(pod, volume);
       if (attachment.outcome !== 'attached') return attachment;
       if (known.ending.signal.aborted) return podEnds(volume);
-      known.publishing.add(request.specName);
-      const { publishContext } = attachment;
-      const reply = await this.#options.thread
-        .publishVolume({ ...request, publishContext })
-        .finally(() => known.publishing.delete(request.specName));
-      if (reply.outcome === 'failed') return reply;
-      const published = { specName: request.specName, readOnly: request.readOnly };
+      const { published } = publication;
+      known.publishing.add(published);
+      const reply = await publication
+        .publish(this.#options.thread, attachment.publishContext)
+        .finally(() => known.publishing.delete(published));
+      this.#recordEvents(pod, publication, reply);
+      if (reply.outcome === 'failed') return { outcome: 'failed', message: reply.message };
       known.published.set(volume.name, published);
+      if (publication.republish) known.republishable.set(volume.name, true);
+      this.#showClaim(pod, volume, published);
       return { outcome: 'published', volume: published };
     } catch (err) {
       return { outcome: 'failed', message: `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}` };
@@ -179,59 +194,67 @@ export class VolumeManager {
     return { outcome: 'waiting', message };
   }
 
-  async #attach(known: KnownPod, { name }: Volume, request: PublishVolumeRequest): Promise<Attachment> {
+  async #attach(known: KnownPod, { name }: Volume, toAttach: AttachableVolume): Promise<Attachment> {
     const { attachments } = this.#options;
     if (!attachments) return { outcome: 'failed', message: standalone };
-    known.attaching.add(request.specName);
+    known.attaching.add(toAttach.specName);
     const setWaiting = (message: string) => known.waitingFor.set(name, message);
-    return attachments.untilAttached(request, setWaiting, known.ending.signal).finally(() => known.waitingFor.delete(name));
+    return attachments.untilAttached(toAttach, setWaiting, known.ending.signal).finally(() => known.waitingFor.delete(name));
   }
 
-  /** Resolves with the reason as text why the volume can't be used. */
-  async #claimRequest(pod: Pod, volume: Volume): Promise<PublishVolumeRequest | string> {
-    const { objects } = this.#options;
-    const reference = claimOfVolume(pod, volume);
-    if (!reference) return `volume ${volume.name} has no claim`;
-    const { namespace } = pod.metadata;
-    const claimText = `error processing PVC ${namespace}/${reference.claimName}`;
-    if (!objects) return `${claimText}: ${standalone}`;
-    const claim = await objects
-      .claim(namespace, reference.claimName)
-      .catch((err: unknown) => `${claimText}: failed to fetch PVC from API server: ${messageOf(err)}`);
-    if (typeof claim === 'string') return claim;
-    const problem = claimProblem(pod, claim, reference);
-    if (problem !== null) return problem;
-    const name = claim.spec?.volumeName ?? '';
-    const persistentVolume = await objects
-      .volume(name)
-      .catch((err: unknown) => `${claimText}: failed to fetch PV ${name} from API server: ${messageOf(err)}`);
-    if (typeof persistentVolume === 'string') return persistentVolume;
-    const bindingProblem = bindingOfVolumeProblem(claim, persistentVolume);
-    if (bindingProblem !== null) return bindingProblem;
-    const source = persistentVolume.spec?.csi;
-    if (!source) return `${claimText}: PV ${name} has no CSI source, and this kubelet has no other kinds of persistent volumes`;
-    const driver = await objects.driver(source.driver);
-    const stageSecrets = await readSecret(objects, source.nodeStageSecretRef, 'NodeStageSecretRef');
-    const publishSecrets = await readSecret(objects, source.nodePublishSecretRef, 'NodePublishSecretRef');
-    const { readOnly } = reference;
-    const request = toPublishRequest({ pod, volume, persistentVolume, source, driver, readOnly, stageSecrets, publishSecrets });
-    return typeof request === 'string' ? `${claimText}: ${request}` : request;
-  }
-
-  async #inlineRequest(pod: Pod, { name }: Volume, source: NonNullable<Volume['csi']>): Promise<PublishVolumeRequest | string> {
-    const { objects } = this.#options;
-    if (!objects) return `volume ${name}: ${standalone}`;
-    const driver = await objects.driver(source.driver);
-    const { nodePublishSecretRef: secret } = source;
-    const reference = secret && { namespace: pod.metadata.namespace, name: secret.name ?? '' };
-    return toInlineRequest({ pod, name, source, driver, publishSecrets: await readSecret(objects, reference, 'NodePublishSecretRef') });
-  }
-
-  async #unpublish(uid: PodUID, specName: string): Promise<UnpublishedVolumeResult> {
+  /** A failure changes nothing, and is an event; the next sync tries again (upstream with `requiresRepublish`). Never rejects. */
+  async #republish(pod: Pod, volume: Volume, known: KnownPod): Promise<void> {
+    if (known.republishable.get(volume.name) !== true) return;
+    known.republishable.set(volume.name, false);
+    const failed = (message: string) =>
+      this.#options.events.record({ object: podReference(pod), type: 'Warning', reason: 'FailedMount', message });
     try {
-      const reply = await this.#options.thread.unpublishVolume({ podUID: uid, specName });
-      if (reply.outcome === 'failed') return reply;
-      this.#options.attachments?.release(uid, specName);
+      const publication = await resolvePublication(pod, volume, this.#options);
+      if (typeof publication === 'string') return failed(publication);
+      if ('outcome' in publication) return failed(publication.message);
+      if (known.ending.signal.aborted || !known.published.has(volume.name)) return;
+      const attachment = publication.toAttach ? await this.#attach(known, volume, publication.toAttach) : notNeeded;
+      if (attachment.outcome === 'exhausted') return;
+      if (attachment.outcome !== 'attached') return failed(attachment.message);
+      const reply = await publication.republish?.(this.#options.thread, attachment.publishContext);
+      if (reply?.outcome === 'failed' && !known.ending.signal.aborted) failed(reply.message);
+    } catch (err) {
+      failed(`MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${messageOf(err)}`);
+    } finally {
+      known.republishable.set(volume.name, true);
+    }
+  }
+
+  /** For the usage of the claim's volume. A path of the host is not measured, as upstream. */
+  #showClaim(pod: Pod, volume: Volume, { place }: PublishedVolume): void {
+    const reference = claimOfVolume(pod, volume);
+    if (!reference || 'hostPath' in place) return;
+    this.#options.claimedVolumes.put({
+      podUID: podUID(pod),
+      plugin: escapeQualifiedName(place.plugin),
+      folder: place.specName,
+      volume: volume.name,
+      namespace: pod.metadata.namespace,
+      claim: reference.claimName,
+    });
+  }
+
+  #recordEvents(pod: Pod, { persistentVolume }: Publication, reply: VolumeReply): void {
+    const { events } = this.#options;
+    if (reply.outcome === 'done' && reply.warning !== undefined)
+      events.record({ object: podReference(pod), type: 'Warning', reason: 'AlreadyMountedVolume', message: reply.warning });
+    if (reply.outcome === 'failed' && reply.mismatch !== undefined && persistentVolume) {
+      const { name, uid } = persistentVolume.metadata;
+      const object = { kind: 'PersistentVolume', apiVersion: 'v1', namespace: '', name, uid };
+      events.record({ object, type: 'Warning', reason: 'FailedMountOnFilesystemMismatch', message: reply.mismatch });
+    }
+  }
+
+  async #unpublish(uid: PodUID, folder: PublishedFolder): Promise<UnpublishedVolumeResult> {
+    try {
+      const reply = await this.#options.thread.unpublishVolume({ podUID: uid, ...folder });
+      if (reply.outcome === 'failed') return { outcome: 'failed', message: reply.message };
+      this.#options.attachments?.release(uid, folder.specName);
       return { outcome: 'unpublished' };
     } catch (err) {
       return { outcome: 'failed', message: messageOf(err) };
@@ -243,24 +266,10 @@ function isOutsidePod({ persistentVolumeClaim, ephemeral, csi }: Volume): boolea
   return persistentVolumeClaim !== undefined || ephemeral !== undefined || csi !== undefined;
 }
 
-const standalone = 'kube client is not configured: this kubelet runs standalone';
-
 const notNeeded: Attachment = { outcome: 'attached', publishContext: {} };
 
 function podEnds({ name }: Volume): VolumeNotReady {
   return { outcome: 'waiting', message: `volume ${goQuote(name)} is not mounted: the pod ends` };
-}
-
-async function readSecret(
-  objects: VolumeObjects,
-  reference: { readonly namespace: string; readonly name: string } | undefined,
-  field: string,
-): Promise<SecretTexts> {
-  if (!reference) return {};
-  const { namespace, name } = reference;
-  return objects.secret(namespace, name).catch((err: unknown) => {
-    throw new Error(`fetching ${field} ${namespace}/${name} failed: ${messageOf(err)}`, { cause: err });
-  });
 }
 
 function waiting(what: string, runningMs: number): VolumeNotReady {

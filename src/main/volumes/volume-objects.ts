@@ -1,4 +1,5 @@
 /** Reads claims, persistent volumes and CSI drivers, each with one GET: the Node authorizer allows neither lists nor watches of the first two. */
+import type { NodeSelector } from '../../shared/kubernetes/node-selector.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import type { VolumeAttachment } from './attachments/attachment-status.ts';
 import { ApiError, apiPath, isNotFound, type ApiClient, type ApiObject } from '../api/index.ts';
@@ -14,13 +15,23 @@ export interface PersistentVolumeClaim extends ApiObject {
 }
 
 export interface PersistentVolume extends ApiObject {
+  readonly metadata: ApiObject['metadata'] & { readonly annotations?: Readonly<Record<string, string>> };
   readonly spec?: {
     readonly claimRef?: { readonly uid?: string };
     readonly accessModes?: readonly string[];
     readonly mountOptions?: readonly string[];
     readonly volumeMode?: string;
+    readonly nodeAffinity?: { readonly required?: NodeSelector };
     readonly csi?: CsiSource;
+    readonly local?: LocalSource;
+    readonly hostPath?: { readonly path: string; readonly type?: string };
   };
+}
+
+/** A folder or a block device of one node. */
+export interface LocalSource {
+  readonly path: string;
+  readonly fsType?: string;
 }
 
 export interface CsiSource {
@@ -38,7 +49,9 @@ export interface CsiDriverObject extends ApiObject {
     readonly attachRequired?: boolean;
     readonly podInfoOnMount?: boolean;
     readonly fsGroupPolicy?: string;
-    readonly tokenRequests?: readonly unknown[];
+    readonly tokenRequests?: readonly { readonly audience?: string; readonly expirationSeconds?: number }[];
+    readonly serviceAccountTokenInSecrets?: boolean;
+    readonly requiresRepublish?: boolean;
     readonly volumeLifecycleModes?: readonly string[];
   };
 }

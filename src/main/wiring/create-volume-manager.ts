@@ -6,7 +6,9 @@ import { Attachments, VolumeManager, type AttachmentsOptions, type VolumeManager
 import type { KubeletContext } from './kubelet-context.ts';
 
 export interface VolumeManagerStart
-  extends Pick<KubeletContext, 'clock' | 'podLifecycle'>, Pick<VolumeManagerOptions, 'objects' | 'thread'> {
+  extends
+    Pick<KubeletContext, 'clock' | 'podLifecycle'>,
+    Pick<VolumeManagerOptions, 'objects' | 'thread' | 'getToken' | 'nodeLabels' | 'events' | 'claimedVolumes'> {
   /** Undefined when standalone. */
   readonly attachments: Omit<AttachmentsOptions, 'wake' | 'clock'> | undefined;
 }
@@ -20,13 +22,15 @@ export interface Volumes {
   readonly attachments: Attachments | undefined;
 }
 
-export function createVolumeManager({ clock, podLifecycle, objects, thread, attachments: settings }: VolumeManagerStart): Volumes {
+export function createVolumeManager(start: VolumeManagerStart): Volumes {
+  const { clock, podLifecycle, objects, thread, attachments: settings, getToken, nodeLabels, events, claimedVolumes } = start;
   const volumeChanges = new Listeners<[uid: PodUID]>();
   const wake = (uid: PodUID) => volumeChanges.notify(uid);
   const attachments = settings && new Attachments({ ...settings, wake, clock });
   const volumeRejections = new Listeners<[pod: Pod, rejection: VolumesRejection]>();
   const reject = (pod: Pod, rejection: VolumesRejection) => volumeRejections.notify(pod, rejection);
-  const volumeManager = new VolumeManager({ objects, thread, attachments, wake, reject, clock });
+  const sources = { objects, getToken, nodeLabels };
+  const volumeManager = new VolumeManager({ ...sources, thread, attachments, wake, reject, events, claimedVolumes, clock });
   podLifecycle.register({
     name: 'volume-manager',
     terminated: (uid) => volumeManager.end(uid),

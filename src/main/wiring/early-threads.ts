@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import { createRuntimeSnapshot } from '../../shared/state/runtime-snapshot.ts';
+import { createClaimedVolumesTable } from '../../shared/state/claimed-volumes-table.ts';
 import { createStorageTable } from '../../shared/state/storage-table.ts';
 import { createUsageTable } from '../../shared/state/usage-table.ts';
 import { readCgroupSettings, type CgroupSettings } from '../node/index.ts';
@@ -26,6 +27,8 @@ export interface EarlyThreads {
   readonly usage: SharedArrayBuffer;
   /** The storage table (shared/state/storage-table.ts). */
   readonly storage: SharedArrayBuffer;
+  /** The table of claimed volumes (shared/state/claimed-volumes-table.ts). */
+  readonly claimedVolumes: SharedArrayBuffer;
   readonly host: CgroupSettings;
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
@@ -58,5 +61,6 @@ export function startEarlyThreads(options: KubeletOptions, logger: Logger, prior
   });
   const stats = StatsThread.start({ state, logger: log('stats'), settings: statsSettings(options, host, { snapshot, usage, storage }) });
   const pool = PodSyncPool.start({ state, logger: log('pod-sync'), settings: podSyncSettings(options, host) });
-  return { state, snapshot, usage, storage, host, pleg, stats, pool, plegNotifications };
+  const claimedVolumes = createClaimedVolumesTable(config.maxPods);
+  return { state, snapshot, usage, storage, claimedVolumes, host, pleg, stats, pool, plegNotifications };
 }

@@ -62,21 +62,8 @@ export interface NodeServices {
 
 /** Rejects with the signal's reason when it aborts first, and when more is reserved than the machine has. */
 export async function startNodeServices(services: NodeServicesOptions): Promise<NodeServices> {
-  const {
-    clock,
-    random,
-    options,
-    nodeName,
-    threads,
-    log,
-    signal,
-    runtime,
-    events,
-    cluster,
-    setupProblem,
-    untilPodsKnown,
-    serverListens,
-  } = services;
+  const { clock, random, options, nodeName, threads, log, signal, runtime, events, cluster, setupProblem, untilPodsKnown, serverListens } =
+    services;
   const { live, flags, featureGates } = options;
   const config = live.view;
   const { state, host, stats } = threads;

@@ -38,7 +38,7 @@ export interface PodRunner {
 export async function startPodRunner(runner: PodRunnerOptions): Promise<PodRunner> {
   const exclusiveAllocations = await openExclusiveAllocations(runner);
   const podObjects = startPodObjects(runner);
-  const volumes = await startVolumes(runner);
+  const volumes = await startVolumes({ ...runner, podObjects: podObjects.podObjects });
   startNodeCgroups(runner);
   const { workers, housekeeping, handlers } = startPods({
     ...runner,

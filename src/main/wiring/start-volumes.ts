@@ -1,22 +1,29 @@
 /** Starts the parts for volumes that outlive pods: the registration of plugins, and the volume manager. The threads behind them start with the first driver or claim. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TokenRef } from '../../shared/contracts/pod-objects.ts';
+import type { PodObjectManager } from '../objects/index.ts';
 import { PluginManager, type PluginHandler } from '../plugins/index.ts';
 import { PluginsThread } from '../threads/plugins-thread.ts';
+import { ClaimedVolumesWriter } from '../../shared/state/claimed-volumes-table.ts';
 import { VolumesThread } from '../threads/volumes-thread.ts';
 import { AllocatableUpdates, CsiRegistration, hasVolumeRecords, VolumeObjects } from '../volumes/index.ts';
 import type { Cluster } from './cluster.ts';
 import { createVolumeManager, type Volumes } from './create-volume-manager.ts';
+import type { EventSink } from '../events/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeServices } from './node-services.ts';
 
 export interface VolumesStart extends KubeletContext {
   readonly cluster: Cluster | null;
-  readonly nodeServices: Pick<NodeServices, 'clusterNode' | 'volumesInUse' | 'csiNode'>;
+  readonly nodeServices: Pick<NodeServices, 'node' | 'clusterNode' | 'volumesInUse' | 'csiNode'>;
+  readonly events: EventSink;
+  /** Undefined when standalone. */
+  readonly podObjects: PodObjectManager | undefined;
 }
 
 export async function startVolumes(start: VolumesStart): Promise<Volumes> {
-  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices } = start;
+  const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices, events, podObjects } = start;
   const { clusterNode, volumesInUse, csiNode } = nodeServices;
   // Drivers record their mounts under the path without symlinks.
   const rootDir = await realpath(options.flags.rootDirectory);
@@ -28,6 +35,12 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     onNotification: (notification) => volumesInUse.receive(notification),
   });
   const calls = new PluginsThread({ state, logger: log('plugins') });
+  const getToken = async (ref: TokenRef) => {
+    if (!podObjects) throw new Error('a standalone kubelet has no tokens');
+    return podObjects.volumeToken(ref);
+  };
+  const nodeLabels = () => nodeServices.node().metadata.labels ?? {};
+  const claimedVolumes = new ClaimedVolumesWriter(threads.claimedVolumes);
   const objects = cluster ? new VolumeObjects(cluster.client, clock) : undefined;
   const allocatable =
     cluster &&
@@ -52,6 +65,10 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
       nodeName,
       controllerAttaches: options.config.enableControllerAttachDetach,
     },
+    getToken,
+    nodeLabels,
+    events,
+    claimedVolumes,
   });
   clusterNode?.store.onChange(() => attachments?.onNodeChange());
   if (!(await hasVolumeRecords(rootDir))) volumesInUse.setEmpty();

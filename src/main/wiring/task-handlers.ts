@@ -79,7 +79,7 @@ export function createTaskHandlers({
       task.kind === 'sync'
         ? timelines.duringWait(task.podUID, 'Volumes', 'Objects', () => volumeManager.publish(task.pod, volume))
         : { outcome: 'failed', message: 'only a sync publishes volumes' },
-    unpublishVolume: (specName, { podUID }) => volumeManager.unpublish(podUID, specName),
+    unpublishVolume: (folder, { podUID }) => volumeManager.unpublish(podUID, folder),
     volumesMounted: (names, { podUID }) => volumes.setMounted(podUID, names),
     // Only a sync reads API objects.
     ...(podObjects && {

@@ -34,6 +34,18 @@ export interface HelperOperations {
     request: { path: string };
     reply: { type: number; capacityBytes: number; availableBytes: number; usedBytes: number; inodes: number; inodesFree: number };
   };
+  /** Finds out what the path of a local volume is. Rejects for a path that does not exist. */
+  inspectVolumeSource: {
+    request: { path: string };
+    reply: {
+      /** Without symlinks. */
+      path: string;
+      type: 'directory' | 'block' | 'other';
+      group: number;
+      /** `major:minor` of a block device. */
+      device: string | null;
+    };
+  };
   /**
    * Measures trees for some milliseconds, one after the other. Walks that have not ended are kept, and continue with the next request for their ID; `forget`
    * ends those that nobody needs any more. The walks block the process: a process that gets this operation is for nothing else.

@@ -165,6 +165,8 @@ export const messages = {
   'volumes.driverInfo': request('main', 'volumes'),
   'volumes.removeDriver': request('main', 'volumes'),
   'volumes.publishVolume': request('main', 'volumes'),
+  'volumes.publishLocalVolume': request('main', 'volumes'),
+  'volumes.checkHostPath': request('main', 'volumes'),
   'volumes.unpublishVolume': request('main', 'volumes'),
   'volumes.close': request('main', 'volumes'),
   'volumes.events': notification('volumes'),
@@ -227,5 +229,6 @@ export const messages = {
   'helper.changeOwnership': request('pod-sync', 'helper'),
   'helper.readFile': request('pod-sync', 'helper'),
   'helper.statfs': request('pod-sync', 'helper'),
+  'helper.inspectVolumeSource': request('volumes', 'helper'),
   'helper.measureTrees': request('stats', 'helper'),
 } satisfies Routes;

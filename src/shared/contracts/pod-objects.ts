@@ -42,6 +42,13 @@ export interface TokenRef {
   readonly onDisk?: string;
 }
 
+/** A token of a service account. */
+export interface GrantedToken {
+  readonly token: string;
+  /** Wall-clock ms. */
+  readonly expiresAtMs: number;
+}
+
 /** The services for the pod's environment variables. */
 export interface ServicesRef {
   readonly kind: 'Services';

@@ -1,9 +1,19 @@
 /** Volumes that the volumes thread publishes (contracts/volumes.ts), as a task of the sync pool sees them. */
 
-/** A volume that is mounted in the pod's folder. */
-export interface PublishedVolume {
-  /** The name of its folder: the persistent volume's. */
+/** Upstream's plugins whose volumes are mounted in the pod's folder by the volumes thread. The folder has the plugin's name. */
+export type PublishingPlugin = 'kubernetes.io/csi' | 'kubernetes.io/local-volume';
+
+/** The folder of a published volume, in the pod's folder. */
+export interface PublishedFolder {
+  readonly plugin: PublishingPlugin;
+  /** The name of the persistent volume, or of the pod's volume. */
   readonly specName: string;
+}
+
+/** A volume of a claim, or of a CSI driver, that containers may mount. */
+export interface PublishedVolume {
+  /** The folder in which it is mounted, or the path of this host that it is. */
+  readonly place: PublishedFolder | { readonly hostPath: string };
   /** Containers may not write to it. */
   readonly readOnly: boolean;
 }

@@ -3,6 +3,7 @@
  * what a pod needs of a volume, from its claim; the sync pool mounts the published path into containers. The thread starts with the first driver or claim. It keeps
  * nothing that is not in the `vol_data.json` files of the volumes, so that it can be started again.
  */
+import type { PublishedFolder } from './published-volumes.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 
 export interface VolumesWorkerData extends ThreadWorkerData {
@@ -41,6 +42,10 @@ export interface PublishVolumeRequest {
   /** Texts of these are in no log and no message. */
   readonly stageSecrets: Readonly<Record<string, string>>;
   readonly publishSecrets: Readonly<Record<string, string>>;
+  /** Parts of attributes or secrets that are in no message either: tokens. */
+  readonly hiddenTexts?: readonly string[];
+  /** The volume is published again, with what has changed. One that is not published stays so, and a failure changes nothing. */
+  readonly isRepublish?: true;
   readonly mountOptions: readonly string[];
   readonly accessModes: readonly string[];
   readonly readOnly: boolean;
@@ -59,13 +64,34 @@ export interface FSGroupChange {
   readonly appliesToFiles: boolean;
 }
 
-export interface UnpublishVolumeRequest {
+/** A local persistent volume of a pod. */
+export interface LocalVolumeRequest {
   readonly podUID: string;
+  /** The name of the persistent volume. */
   readonly specName: string;
+  /** A folder or a block device of this host. */
+  readonly path: string;
+  /** Of a block device. */
+  readonly fsType: string;
+  readonly mountOptions: readonly string[];
+  readonly accessModes: readonly string[];
+  readonly readOnly: boolean;
+  /** Null: the files stay as they are. */
+  readonly fsGroup: Pick<FSGroupChange, 'fsGroup' | 'onlyOnRootMismatch'> | null;
+}
+
+export interface UnpublishVolumeRequest extends PublishedFolder {
+  readonly podUID: string;
 }
 
 /** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */
-export type VolumeReply = { readonly outcome: 'done' } | { readonly outcome: 'failed'; readonly message: string };
+export type VolumeReply =
+  | { readonly outcome: 'done'; /** For an event of the pod. */ readonly warning?: string }
+  | {
+      readonly outcome: 'failed';
+      readonly message: string;
+      /** For an event of the persistent volume, which has another filesystem. */ readonly mismatch?: string;
+    };
 
 /** A volume that is on this node, or may be: a call that stages or publishes it has begun. */
 export interface VolumeOnNode {
@@ -93,6 +119,10 @@ export interface VolumesApi {
   removeDriver(name: string): Promise<void>;
   /** Stages the volume on this node if necessary, and publishes it in the pod's folder. Nothing is called for what is recorded as complete. */
   publishVolume(request: PublishVolumeRequest): Promise<VolumeReply>;
+  /** Mounts a local volume in the pod's folder. A block device is mounted on this node before, and formatted if it is empty. */
+  publishLocalVolume(request: LocalVolumeRequest): Promise<VolumeReply>;
+  /** Checks the type of a path of this host, and creates it if the type allows that. */
+  checkHostPath(path: string, type: string): Promise<VolumeReply>;
   /** Unpublishes what the pod's folder says. The volume is unstaged afterwards, when no pod on this node uses it any more. */
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply>;
   close(): Promise<void>;

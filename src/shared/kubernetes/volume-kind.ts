@@ -19,7 +19,7 @@ interface VolumeKindFacts {
 }
 
 const notEphemeral = { ephemeral: 'never', filesIn: '' } as const;
-/** A claim's volume may be of another plugin; those that this kubelet has are CSI drivers' only. */
+/** A claim's volume may also be a local volume or a path of the host. */
 const ofDriver = { plugin: 'kubernetes.io/csi', usage: 'driver', ...notEphemeral, filesIn: 'mount' } as const;
 
 /**

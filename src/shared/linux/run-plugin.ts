@@ -1,6 +1,6 @@
 /**
  * Runs a command once, as a child process with a deadline and bounded output: an exec plugin of the kubeconfig, a credential provider
- * for images, or iptables.
+ * for images, iptables, or a program for disks.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 
@@ -10,6 +10,8 @@ export interface PluginCommand {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Written to the plugin's standard input. Absent: the input is empty. */
   readonly stdin?: string;
+  /** Default: a minute. */
+  readonly deadlineMs?: number;
 }
 
 /** The result of a run. `not found`: the command is missing or not executable. */
@@ -21,13 +23,16 @@ export type PluginExit =
 /**
  * A plugin may query a cloud's metadata server or sign in. Upstream's deadline of credential providers; its exec plugins have none.
  */
-const deadlineMs = 60_000;
+const defaultDeadlineMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
 /** Enough for an error message. */
 const maxErrorBytes = 2048;
 
 /** Rejects when an argument or a variable contains a NUL. */
-export function runPlugin({ command, args, env, stdin }: PluginCommand, signal: AbortSignal): Promise<PluginExit> {
+export function runPlugin(
+  { command, args, env, stdin, deadlineMs = defaultDeadlineMs }: PluginCommand,
+  signal: AbortSignal,
+): Promise<PluginExit> {
   return new Promise((resolve) => {
     // A separate process group, so that a kill also ends the plugin's children.
     const child: ChildProcess = spawn(command, args, { env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });

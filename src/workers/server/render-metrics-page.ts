@@ -29,7 +29,7 @@ export interface MetricsSources {
   readonly monotonicMs: () => number;
   /** The metrics of the probes thread, and the runtime's metrics of containers, which main relays. Undefined: the runtime has none. */
   readonly main: Pick<MainApi, 'probeMetrics' | 'runtimeMetrics'>;
-  readonly stats: Pick<StatsPages, 'cadvisor' | 'machine' | 'resource' | 'logs'>;
+  readonly stats: Pick<StatsPages, 'cadvisor' | 'machine' | 'resource' | 'logs' | 'volumes'>;
   readonly metricsProvider: 'cadvisor' | 'cri';
 }
 
@@ -59,6 +59,7 @@ export async function renderMetricsPage(
 function* allFamilies({ segments, stats }: MetricsSources): Generator<MetricFamily> {
   yield* collectMetrics(segments, definitions);
   yield* stats.logs();
+  yield* stats.volumes();
 }
 
 function* joined(first: Uint8Array, rest: Iterable<string | Uint8Array>): Generator<string | Uint8Array> {

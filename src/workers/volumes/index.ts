@@ -1,6 +1,6 @@
 /**
  * The volumes thread owns the volumes that outlive a pod, or that pods share: the calls to CSI drivers, what is staged and published, and the order of the operations on
- * each volume. csi/ has the drivers, their messages and upstream's files. Everything below a volume's path goes through the helper process. Started by main
+ * each volume. csi/ has the drivers, their messages and upstream's files; local/ has the folders and disks of this host. Everything below a volume's path goes through the helper process. Started by main
  * (main/threads/volumes-thread.ts) with the first driver or claim; main/volumes/ is its client.
  */
 import { readFileSync } from 'node:fs';
@@ -11,6 +11,8 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { postNotification } from '../../shared/thread/ordered-notification.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { CsiDriver } from './csi/csi-driver.ts';
+import { checkHostPathVolume } from './local/check-host-path.ts';
+import { LocalVolumes } from './local/local-volumes.ts';
 import { recoverVolumes } from './recover-volumes.ts';
 import { VolumeOperations } from './volume-operations.ts';
 import { VolumeTable } from './volume-table.ts';
@@ -22,6 +24,9 @@ const drivers = new Map([...workerData.drivers].map(([name, endpoint]) => [name,
 const table = new VolumeTable();
 const helper = new HelperClient({ logger });
 const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, drivers, helper, clock, logger });
+const localHelper = new HelperClient({ logger });
+const localVolumes = new LocalVolumes({ rootDir, helper: localHelper, clock, logger });
+void localVolumes.removeUnused();
 /** Operations wait for it, and fail with its error. */
 const recovered = recoverVolumes({ rootDir, bootID, table, logger }).then(() => table.report(postNotification));
 recovered.catch((err: unknown) => logger.error({ err }, 'Could not read which volumes are mounted; no volume is changed'));
@@ -55,14 +60,18 @@ const api: VolumesApi = {
     await recovered;
     return operations.publish(request);
   },
+  publishLocalVolume: (request) => localVolumes.publish(request),
+  checkHostPath: (path, type) => checkHostPathVolume(localHelper, path, type),
   async unpublishVolume(request) {
+    if (request.plugin === 'kubernetes.io/local-volume') return localVolumes.unpublish(request);
     await recovered;
     return operations.unpublish(request);
   },
   async close() {
     heartbeat.stop();
     operations.close();
-    await helper.close();
+    localVolumes.close();
+    await Promise.all([helper.close(), localHelper.close()]);
   },
 };
 serveThread(api);

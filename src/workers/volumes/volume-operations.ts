@@ -62,7 +62,7 @@ export class VolumeOperations {
     this.#pending.set(target, pending);
     volume.expected += 1;
     table.announce(volume, request.needsAttachment);
-    const secrets = [...Object.values(request.stageSecrets), ...Object.values(request.publishSecrets)];
+    const secrets = [...Object.values(request.stageSecrets), ...Object.values(request.publishSecrets), ...(request.hiddenTexts ?? [])];
     const failed = (operation: string, err: unknown): VolumeReply => {
       const reason = messageOf(err instanceof RpcError ? err.without(secrets) : err);
       return { outcome: 'failed', message: `MountVolume.${operation} failed for volume ${goQuote(request.specName)} : ${reason}` };
@@ -89,7 +89,7 @@ export class VolumeOperations {
   }
 
   /** Needs only the pod's folder. Never rejects. */
-  async unpublish({ podUID, specName }: UnpublishVolumeRequest): Promise<VolumeReply> {
+  async unpublish({ podUID, specName }: Omit<UnpublishVolumeRequest, 'plugin'>): Promise<VolumeReply> {
     const target = targetPath(this.#options.rootDir, podUID, specName);
     try {
       await this.#cancel(target);
@@ -129,7 +129,7 @@ export class VolumeOperations {
   }
 
   async #stage(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
-    if (request.lifecycle === 'Ephemeral' || volume.staged === 'complete') return;
+    if (request.lifecycle === 'Ephemeral' || volume.staged === 'complete' || request.isRepublish) return;
     const { rootDir, bootID } = this.#options;
     if (volume.published.get(targetPath(rootDir, request.podUID, request.specName)) === 'complete') return;
     const driver = this.#driver(request.driver);
@@ -155,7 +155,8 @@ export class VolumeOperations {
   async #publish(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
     const { rootDir, nodeName, bootID } = this.#options;
     const target = targetPath(rootDir, request.podUID, request.specName);
-    if (volume.published.get(target) === 'complete') return;
+    const isPublished = volume.published.get(target) === 'complete';
+    if (isPublished !== (request.isRepublish ?? false)) return;
     const { driver: driverName, volumeHandle, specName } = request;
     const driver = this.#driver(driverName);
     const capabilities = await driver.capabilities();
@@ -168,10 +169,15 @@ export class VolumeOperations {
       attachmentID: attachmentName(volumeHandle, driverName, nodeName),
       ...attachmentKeys(volume.needsAttachment),
     };
+    const paths = { staging: stagingPath(rootDir, driverName, volumeHandle), target };
+    if (isPublished) {
+      // The record stays: containers use the mount, also when the driver fails.
+      await driver.call('nodePublishVolume', publishRequest(request, capabilities, paths));
+      return;
+    }
     await recordCall(target, keys);
     const wasPublished = volume.published.has(target);
     volume.published.set(target, 'uncertain');
-    const paths = { staging: stagingPath(rootDir, driverName, volumeHandle), target };
     try {
       await driver.call('nodePublishVolume', publishRequest(request, capabilities, paths));
     } catch (err) {

@@ -42,6 +42,13 @@ interface Node {
   readonly status: { readonly volumesInUse?: readonly string[] };
 }
 
+interface Summary {
+  readonly pods: readonly {
+    readonly podRef: { readonly name: string };
+    readonly volume?: readonly { readonly name: string; readonly capacityBytes?: number; readonly pvcRef?: object }[];
+  }[];
+}
+
 describe('CSI volumes', () => {
   let node: TestClusterNode;
   let initial: CsiNode | undefined;
@@ -190,6 +197,37 @@ describe('CSI volumes', () => {
     await node.delete('steady');
     await node.untilGone('steady');
     await waitUntil('the volume is unstaged', () => callsFor(volume).at(-1) === 'NodeUnstageVolume');
+  });
+
+  test('the usage of a claim is shown by its name, also in CrashLoopBackOff; the calls of the driver are counted', async () => {
+    await createBoundClaim(node.api, { namespace: node.namespace, driver: driverName, name: 'measured' });
+    await node.create('crashing', withClaim('measured', 'exit 1'));
+    await node.until('crashing', 'is in CrashLoopBackOff', ({ status }) =>
+      Boolean(status?.containerStatuses?.some(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff')),
+    );
+    const page = (path: string) => node.api.text(`${node.nodePath}/proxy/${path}`);
+    const labels = `{namespace="${node.namespace}",persistentvolumeclaim="measured"}`;
+    const metrics = await waitUntil('the claim is measured', async () => {
+      const text = await page('metrics');
+      return text.includes(`kubelet_volume_stats_capacity_bytes${labels}`) ? text : undefined;
+    });
+    assert.match(metrics, new RegExp(`^kubelet_volume_stats_inodes_free\\${labels} [1-9]`, 'm'));
+    assert.match(
+      metrics,
+      new RegExp(
+        `^csi_operations_seconds_count\\{driver_name="${driverName}",grpc_status_code="OK",method_name="/csi.v1.Node/NodePublishVolume"`,
+        'm',
+      ),
+    );
+    const volume = await waitUntil('the summary has the pod, once its sandbox is measured', async () => {
+      const { pods } = JSON.parse(await page('stats/summary')) as Summary;
+      return pods.find(({ podRef }) => podRef.name === 'crashing')?.volume?.find(({ name }) => name === 'data');
+    });
+    assert.deepEqual(volume.pvcRef, { name: 'measured', namespace: node.namespace });
+    assert.ok((volume.capacityBytes ?? 0) > 0);
+    await node.delete('crashing');
+    await node.untilGone('crashing');
+    assert.ok(!(await page('metrics')).includes(labels));
   });
 
   test('a claim that is not bound, and a volume of a driver that fails, are named in events', async () => {

@@ -395,7 +395,25 @@ export const samples: Samples = {
       reply: { outcome: 'failed', message: 'MountVolume.SetUp failed for volume "pv1" : rpc error' },
     },
   ],
-  'volumes.unpublishVolume': [{ request: [{ podUID, specName: 'pv1' }], reply: { outcome: 'done' } }],
+  'volumes.publishLocalVolume': [
+    {
+      request: [
+        {
+          podUID,
+          specName: 'pv1',
+          path: '/mnt/disk',
+          fsType: 'ext4',
+          mountOptions: ['noatime'],
+          accessModes: ['ReadWriteOnce'],
+          readOnly: false,
+          fsGroup: { fsGroup: 2000, onlyOnRootMismatch: true },
+        },
+      ],
+      reply: { outcome: 'done', warning: 'The requested fsGroup is 2000' },
+    },
+  ],
+  'volumes.checkHostPath': [{ request: ['/mnt/data', 'Directory'], reply: { outcome: 'failed', message: 'hostPath type check failed' } }],
+  'volumes.unpublishVolume': [{ request: [{ podUID, plugin: 'kubernetes.io/csi', specName: 'pv1' }], reply: { outcome: 'done' } }],
   'volumes.close': emptyCall,
   'volumes.events': [
     { type: 'recovered', volumes: [{ driver: 'd', volumeHandle: 'v1', needsAttachment: true }], areRecordsLost: false },
@@ -536,12 +554,16 @@ export const samples: Samples = {
   'task.publishVolume': [
     {
       request: { type: 'publishVolume', id: 6, volume: 'data' },
-      reply: { type: 'publishVolume', id: 6, result: { outcome: 'published', volume: { specName: 'pv1', readOnly: false } } },
+      reply: {
+        type: 'publishVolume',
+        id: 6,
+        result: { outcome: 'published', volume: { place: { plugin: 'kubernetes.io/csi', specName: 'pv1' }, readOnly: false } },
+      },
     },
   ],
   'task.unpublishVolume': [
     {
-      request: { type: 'unpublishVolume', id: 7, specName: 'pv1' },
+      request: { type: 'unpublishVolume', id: 7, folder: { plugin: 'kubernetes.io/csi', specName: 'pv1' } },
       reply: { type: 'unpublishVolume', id: 7, result: { outcome: 'waiting', message: 'volume "pv1" is being unmounted since 2s' } },
     },
   ],
@@ -589,6 +611,7 @@ export const samples: Samples = {
   'helper.statfs': [
     { request: { path: '/p' }, reply: { type: 0x6969, capacityBytes: 2 ** 50, availableBytes: 1, usedBytes: 2, inodes: 2, inodesFree: 1 } },
   ],
+  'helper.inspectVolumeSource': [{ request: { path: '/p' }, reply: { path: '/q', type: 'block', group: 0, device: '7:0' } }],
   'helper.measureTrees': [
     {
       request: { trees: [{ id: 'a', path: '/p', keep: true }], forget: ['b'], treeCpuMs: 5, totalCpuMs: 20 },

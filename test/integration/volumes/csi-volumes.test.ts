@@ -241,3 +241,21 @@ test('a volume that was attached gives its context to both calls, and is on the 
   ]);
   assert.equal(fixture.driver.volumeCalls().at(-1), unstage);
 });
+
+test('a volume that is published again keeps its record and its mount when the driver fails; one that has ended is not published', async () => {
+  const { operations } = await fixture.startRun();
+  await operations.publish(fixture.request('a'));
+  const path = targetPath(fixture.rootDir, 'a', 'pv1');
+  const [before, mounted] = [record(path), fixture.mounts()];
+  const again = fixture.request('a', { isRepublish: true, hiddenTexts: ['geheim'] });
+  assert.deepEqual(await operations.publish(again), done);
+  fixture.driver.setFaults({ NodePublishVolume: { code: 'INTERNAL', message: 'bad token geheim' } });
+  assert.deepEqual(await operations.publish(again), {
+    outcome: 'failed',
+    message: 'MountVolume.SetUp failed for volume "pv1" : rpc error: code = Internal desc = bad token [secret]',
+  });
+  assert.deepEqual([record(path), fixture.mounts()], [before, mounted]);
+  await operations.unpublish({ podUID: 'a', specName: 'pv1' });
+  assert.deepEqual(await operations.publish(again), done);
+  await untilCalls([stage, publish, publish, `${publish} 13`, unpublish, unstage]);
+});

@@ -1,4 +1,4 @@
-/** Creates bound claims with persistent volumes of the test driver: no controller binds them. */
+/** Creates bound claims with persistent volumes, of the test driver or another kind: no controller binds them. */
 import type { ApiClient } from '../../../lab/control-plane/control-plane-api.ts';
 import { waitUntil } from '../runtime/simulated-runtime.ts';
 
@@ -8,7 +8,8 @@ interface Claim {
 
 export interface ClaimOptions {
   readonly namespace: string;
-  readonly driver: string;
+  /** Absent: `spec` has another source. */
+  readonly driver?: string;
   /** The claim's name. The volume's is `pv-<namespace>-<name>`, and its handle is its name. */
   readonly name: string;
   /** True: the controller manager makes the claim, for a pod. */
@@ -46,7 +47,7 @@ export async function createBoundClaim(
       capacity: { storage: '1Gi' },
       persistentVolumeReclaimPolicy: 'Retain',
       claimRef: { kind: 'PersistentVolumeClaim', namespace, name, uid: claim.metadata.uid },
-      csi: { driver, volumeHandle: volume, fsType: 'ext4', ...source },
+      ...(driver !== undefined && { csi: { driver, volumeHandle: volume, fsType: 'ext4', ...source } }),
       ...spec,
     },
   });

@@ -105,7 +105,16 @@ export class ModelKubelet {
       exclusiveAllocations: new ExclusiveAllocations([], logger),
       listPodDirectories: () => listPodDirectories(host.rootDir),
     };
-    const volumes = createVolumeManager({ ...context, objects: undefined, attachments: undefined, thread: threads.volumes });
+    const volumes = createVolumeManager({
+      ...context,
+      objects: undefined,
+      attachments: undefined,
+      thread: threads.volumes,
+      getToken: () => Promise.reject(new Error('the model has no tokens')),
+      nodeLabels: () => ({}),
+      events,
+      claimedVolumes: { put: () => {}, removePod: () => {} },
+    });
     const { handlers } = startPods({ ...parts, ...startPodObjects(parts), ...volumes, podAdmission: createAdmission(parts) });
     return new ModelKubelet({ life, stop, context, syncLoop, threads, sources, podStates: podStores.podStates, cache, handlers });
   }

@@ -23,7 +23,12 @@ export class ModelThreads {
   readonly images: ReturnType<typeof imagesThread>;
   /** No cgroup appears by itself. */
   readonly stats = { listeners: { podCgroups: new Listeners<[PodCgroupsAppeared]>() } };
-  readonly volumes = { publishVolume: unavailable, unpublishVolume: unavailable };
+  readonly volumes = {
+    publishVolume: unavailable,
+    publishLocalVolume: unavailable,
+    checkHostPath: unavailable,
+    unpublishVolume: unavailable,
+  };
   readonly #pleg: Pleg;
 
   /** `onPlegNotification` is called as long as the kubelet lives. */

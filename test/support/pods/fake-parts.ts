@@ -109,7 +109,11 @@ export async function startFakeParts(node: FakeEnvironment, { exclusiveAllocatio
     ...context,
     objects: undefined,
     attachments: undefined,
-    thread: { publishVolume: unavailable, unpublishVolume: unavailable },
+    thread: { publishVolume: unavailable, publishLocalVolume: unavailable, checkHostPath: unavailable, unpublishVolume: unavailable },
+    getToken: () => Promise.reject(new Error('the node has no tokens')),
+    nodeLabels: () => ({}),
+    events: parts.events,
+    claimedVolumes: { put: () => {}, removePod: () => {} },
   });
   const pods: StartedPods = startPods({ ...parts, ...startPodObjects(parts), ...volumes });
   podLifecycle.register({

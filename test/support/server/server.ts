@@ -7,6 +7,7 @@ import type { MainApi } from '../../../src/shared/contracts/server/calls.ts';
 import type { SecureServerSettings } from '../../../src/shared/contracts/server/settings.ts';
 import type { PodUID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot } from '../../../src/shared/state/runtime-snapshot.ts';
+import { createClaimedVolumesTable } from '../../../src/shared/state/claimed-volumes-table.ts';
 import { createStorageTable } from '../../../src/shared/state/storage-table.ts';
 import { createUsageTable } from '../../../src/shared/state/usage-table.ts';
 import { timelineTable } from '../../../src/shared/timeline/timeline-table.ts';
@@ -35,6 +36,7 @@ export function serverSettings(over: Partial<ServerSettings> = {}): ServerSettin
       hasContainerFilesystems: false,
       usage: createUsageTable(10),
       storage: createStorageTable(10),
+      claimedVolumes: createClaimedVolumesTable(10),
       nodeName: 'node-1',
       cgroupFsRoot: '/nowhere',
     },

@@ -1,6 +1,6 @@
 /** Decides whether a pod tolerates taints. Pure. Upstream: api/core/v1 toleration.go. */
 import type { Pod } from '../../../shared/kubernetes/api.ts';
-import { compareInt64 } from './node-affinity.ts';
+import { compareInt64 } from '../../../shared/kubernetes/node-selector.ts';
 import type { NodeTaint } from './admit-handler.ts';
 
 type Toleration = NonNullable<Pod['spec']['tolerations']>[number];

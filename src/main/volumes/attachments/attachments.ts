@@ -5,7 +5,6 @@
  */
 import { Listeners } from '../../../shared/concurrency/listeners.ts';
 import type { VolumeNotReady } from '../../../shared/contracts/published-volumes.ts';
-import type { PublishVolumeRequest } from '../../../shared/contracts/volumes.ts';
 import { cutMessage } from '../../../shared/errors/cut-message.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { attachmentName, uniqueVolumeName } from '../../../shared/kubernetes/attachment-names.ts';
@@ -13,6 +12,7 @@ import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { isNotFound } from '../../api/index.ts';
+import type { AttachableVolume } from '../persistent-volumes/persistent-volume-kind.ts';
 import { attachError, attachmentStatus, isExhausted, type VolumeAttachment } from './attachment-status.ts';
 import { volumeOwner, type StatusWithVolumes, type VolumesInUse } from './volumes-in-use.ts';
 
@@ -36,8 +36,6 @@ export type Attachment =
   | { readonly outcome: 'exhausted' }
   | { readonly outcome: 'attached'; readonly publishContext: Readonly<Record<string, string>> }
   | VolumeNotReady;
-
-type AttachableVolume = Pick<PublishVolumeRequest, 'podUID' | 'specName' | 'driver' | 'volumeHandle'>;
 
 /** After this time the claim and the volume are read again with the pod's next sync, and the attacher's error is read. */
 const maxWaitMs = 10_000;

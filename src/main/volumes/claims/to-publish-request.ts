@@ -5,6 +5,7 @@ import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { CsiDriverObject, CsiSource, PersistentVolume } from '../volume-objects.ts';
 import { fsGroupChange } from './fs-group.ts';
 import { podAttributes } from './pod-attributes.ts';
+import { volumeModeProblem } from './volume-mode.ts';
 
 export type SecretTexts = Readonly<Record<string, string>>;
 
@@ -38,7 +39,7 @@ export function toPublishRequest(resolved: ResolvedVolume): PublishVolumeRequest
   const { pod, persistentVolume, source, driver, readOnly, stageSecrets, publishSecrets } = resolved;
   const { accessModes = [], mountOptions = [] } = persistentVolume.spec ?? {};
   const { fsType = '', volumeAttributes = {} } = source;
-  const problem = modeProblem(resolved) ?? driverProblem(source.driver, driver, 'Persistent');
+  const problem = volumeModeProblem(resolved) ?? driverProblem(source.driver, driver, 'Persistent');
   if (problem !== null) return problem;
   return withinBounds({
     podUID: pod.metadata.uid,
@@ -93,23 +94,12 @@ function withinBounds(request: PublishVolumeRequest): PublishVolumeRequest | str
     : `the attributes and secrets of volume ${request.specName} have more than ${maxTexts} characters`;
 }
 
-function modeProblem({ pod, volume, persistentVolume }: ResolvedVolume): string | null {
-  const { volumeMode = 'Filesystem' } = persistentVolume.spec ?? {};
-  if (volumeMode === 'Filesystem') return null;
-  const isDevice = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].some(({ volumeDevices = [] }) =>
-    volumeDevices.some(({ name }) => name === volume.name),
-  );
-  return isDevice
-    ? `volume ${volume.name} has volumeMode ${volumeMode}, which this kubelet does not support`
-    : `volume ${volume.name} has volumeMode ${volumeMode}, but is specified in volumeMounts`;
-}
-
 /** A driver without a CSIDriver object has upstream's defaults. What this kubelet does not do yet is a problem: the driver would get an incomplete request. */
 function driverProblem(name: string, driver: CsiDriverObject | null, lifecycle: PublishVolumeRequest['lifecycle']): string | null {
-  const { tokenRequests = [], volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
+  const { volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
   if (!volumeLifecycleModes.includes(lifecycle)) {
     const reason = driver ? `only supports ${JSON.stringify(volumeLifecycleModes)}` : 'no CSIDriver object';
     return `volume mode "${lifecycle}" not supported by driver ${name} (${reason})`;
   }
-  return tokenRequests.length === 0 ? null : `driver ${name} needs tokens of service accounts, which this kubelet does not support yet`;
+  return null;
 }

@@ -6,7 +6,7 @@ import type { ContainerID } from '../../kubernetes/ids.ts';
 import type { RecordedEvent } from '../event.ts';
 import type { EnsureImageRequest, EnsureImageResult } from '../images.ts';
 import type { PodObjectRef, PodObjectResult } from '../pod-objects.ts';
-import type { PublishedVolumeResult, UnpublishedVolumeResult } from '../published-volumes.ts';
+import type { PublishedFolder, PublishedVolumeResult, UnpublishedVolumeResult } from '../published-volumes.ts';
 import type { PhaseReport } from '../timeline.ts';
 import type { WaitingReason } from './result.ts';
 import type { ActuatedResources } from './allocation.ts';
@@ -29,8 +29,8 @@ export type PodSyncRequest =
   | { readonly type: 'podObjects'; readonly id: number; readonly refs: readonly PodObjectRef[]; readonly maxBytes: number }
   /** Publishes a volume of the pod that outlives it, or that other pods share. `volume` is its name in the pod. */
   | { readonly type: 'publishVolume'; readonly id: number; readonly volume: string }
-  /** Ends what is published in the pod's folder. `specName` is the name of the folder; the pod may be unknown. */
-  | { readonly type: 'unpublishVolume'; readonly id: number; readonly specName: string }
+  /** Ends what is published in a folder of the pod, which may be unknown. */
+  | { readonly type: 'unpublishVolume'; readonly id: number; readonly folder: PublishedFolder }
   /** Sent before the task stops running containers in order to restart them. Main publishes no stop of these containers from its reply on. */
   | { readonly type: 'beginRestart'; readonly id: number; readonly containers: readonly ContainerID[] }
   /** Sent before a container is created with other resources than the record has. The reply comes when the record is durable, or can't be written. */

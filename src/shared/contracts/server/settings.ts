@@ -16,7 +16,7 @@ export interface ServerWorkerData extends ThreadWorkerData {
   readonly nativeHistograms: boolean;
   /** The runtime snapshot (shared/state/runtime-snapshot.ts): the running containers. */
   readonly snapshot: SharedArrayBuffer;
-  /** The usage and storage tables (shared/state/), and the node's name in /stats/summary. */
+  /** The tables of usage, storage and claimed volumes (shared/state/), and the node's name in /stats/summary. */
   readonly stats: {
     /** /metrics/cadvisor has the runtime's metrics, unless the runtime has none. */
     readonly fromRuntime: boolean;
@@ -24,6 +24,7 @@ export interface ServerWorkerData extends ThreadWorkerData {
     readonly hasContainerFilesystems: boolean;
     readonly usage: SharedArrayBuffer;
     readonly storage: SharedArrayBuffer;
+    readonly claimedVolumes: SharedArrayBuffer;
     readonly nodeName: string;
     readonly cgroupFsRoot: string;
   };

@@ -11,6 +11,14 @@ export const storageOperationDuration = histogram(
   'BETA',
 );
 
+/** Upstream's `migrated` is true for volumes of plugins that were in its tree. */
+export const csiOperations = histogram(
+  'csi_operations_seconds',
+  'Container Storage Interface operation duration with gRPC error code status total',
+  ['driver_name', 'method_name', 'grpc_status_code', 'migrated'],
+  operationBuckets,
+);
+
 export const volumeOperationTotal = histogram(
   'volume_operation_total_seconds',
   'Storage operation end to end duration in seconds',

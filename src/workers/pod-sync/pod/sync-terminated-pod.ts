@@ -26,7 +26,7 @@ export async function cleanUpPod(context: TaskContext): Promise<PodSyncResult> {
     await unmountAndRemoveCgroup(context);
     const { volumes, identity, channel } = context;
     await inPhase(context, 'CleanUp', {}, () =>
-      volumes.removePodDirectory(identity.uid as PodUID, channel.signal, (specName) => channel.unpublishVolume(specName)),
+      volumes.removePodDirectory(identity.uid as PodUID, channel.signal, (folder) => channel.unpublishVolume(folder)),
     );
     return report.result();
   } catch (err) {
@@ -38,7 +38,7 @@ async function unmountAndRemoveCgroup(context: TaskContext): Promise<void> {
   const { volumes, cgroups, identity, channel } = context;
   const uid = identity.uid as PodUID;
   await inPhase(context, 'VolumeUnmount', {}, () =>
-    volumes.unmountVolumes(uid, channel.signal, (specName) => channel.unpublishVolume(specName)),
+    volumes.unmountVolumes(uid, channel.signal, (folder) => channel.unpublishVolume(folder)),
   );
   channel.signal.throwIfAborted();
   await inPhase(context, 'CgroupRemoval', {}, () => cgroups.remove(uid, channel.signal));

@@ -47,6 +47,6 @@ async function unmountEarly(context: TaskContext, signal: AbortSignal): Promise<
   const { identity, volumes, channel, logger } = context;
   if (!identity.pod) return;
   await inPhase(context, 'VolumeUnmount', {}, () =>
-    volumes.unmountVolumes(identity.uid as PodUID, signal, (specName) => channel.unpublishVolume(specName)),
+    volumes.unmountVolumes(identity.uid as PodUID, signal, (folder) => channel.unpublishVolume(folder)),
   ).catch((err: unknown) => logger.debug({ err }, 'volumes are not unmounted before the sandbox has stopped'));
 }

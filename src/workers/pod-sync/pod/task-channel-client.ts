@@ -18,7 +18,7 @@ import type { EnsureImageRequest, EnsureImageResult } from '../../../shared/cont
 import { Listeners } from '../../../shared/concurrency/listeners.ts';
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import type { PodObjectRef } from '../../../shared/contracts/pod-objects.ts';
-import type { PublishedVolumeResult, UnpublishedVolumeResult } from '../../../shared/contracts/published-volumes.ts';
+import type { PublishedFolder, PublishedVolumeResult, UnpublishedVolumeResult } from '../../../shared/contracts/published-volumes.ts';
 import type { PhaseReport } from '../../../shared/contracts/timeline.ts';
 import { RequestWindow } from './request-window.ts';
 
@@ -115,8 +115,8 @@ export class TaskChannelClient {
   }
 
   /** Ends what is published in this folder of the pod. Rejects with Stopped only. */
-  async unpublishVolume(specName: string): Promise<UnpublishedVolumeResult> {
-    return (await this.#request((id) => ({ type: 'unpublishVolume', id, specName }))).result;
+  async unpublishVolume(folder: PublishedFolder): Promise<UnpublishedVolumeResult> {
+    return (await this.#request((id) => ({ type: 'unpublishVolume', id, folder }))).result;
   }
 
   /**

@@ -18,13 +18,14 @@ export interface PodUsage {
 export interface NodeUsage {
   readonly root: CgroupUsage | undefined;
   readonly systemContainers: readonly CgroupUsage[];
-  /** Sorted by namespace and name. Only pods that have a running container, as upstream. */
+  /** Sorted by namespace and name. Only pods that have a running container, as upstream, or claims. */
   readonly pods: readonly PodUsage[];
 }
 
 const systemKinds: ReadonlySet<CgroupKind> = new Set<CgroupKind>(['kubelet', 'runtime', 'misc', 'pods']);
 
-export function groupUsage(rows: readonly CgroupUsage[]): NodeUsage {
+/** @param withClaims the UIDs of pods that are shown also while only their sandbox runs: a full disk makes a pod crash, and its usage is what people look for */
+export function groupUsage(rows: readonly CgroupUsage[], withClaims: { has(podUID: string): boolean } = new Set()): NodeUsage {
   const pods = new Map<string, PodUsage>();
   const podCgroups = new Map<string, CgroupUsage>();
   const systemContainers: CgroupUsage[] = [];
@@ -49,7 +50,7 @@ export function groupUsage(rows: readonly CgroupUsage[]): NodeUsage {
     root,
     systemContainers: systemContainers.sort((a, b) => compare(a.identity.kind, b.identity.kind)),
     pods: [...pods.values()]
-      .filter(({ containers }) => containers.length > 0)
+      .filter(({ podUID, containers }) => containers.length > 0 || withClaims.has(podUID))
       .sort((a, b) => compare(a.podNamespace, b.podNamespace) || compare(a.podName, b.podName)),
   };
 }

@@ -4,6 +4,7 @@
  */
 import { volumeKindsByFolder } from '../../../shared/kubernetes/volume-kind.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
+import type { ClaimedVolumeRow } from '../../../shared/state/claimed-volumes-table.ts';
 import type { PodStorage, VolumeUsage } from '../../../shared/state/storage-table.ts';
 import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
 import { filesystemFields, type UsedStorage } from './filesystem-json.ts';
@@ -13,13 +14,14 @@ export function podStorageFields(
   storage: PodStorage | undefined,
   containers: readonly CgroupUsage[],
   root: FilesystemUsage | undefined,
+  claimedVolumes: readonly ClaimedVolumeRow[] = [],
 ): string[] {
   // Local ephemeral volumes first, as upstream.
   const volumes = [...(storage?.volumes.values() ?? [])].sort(
     (a, b) => Number(isLocalEphemeral(b)) - Number(isLocalEphemeral(a)) || (a.name < b.name ? -1 : 1),
   );
   const fields: string[] = [];
-  if (volumes.length > 0) fields.push(`"volume":[${volumes.map(volumeStats).join(',')}]`);
+  if (volumes.length > 0) fields.push(`"volume":[${volumes.flatMap((volume) => volumeStats(volume, claimedVolumes)).join(',')}]`);
   if (root) fields.push(`"ephemeral-storage":{${filesystemFields(root, sumEphemeralStorage(storage, containers, root))}}`);
   return fields;
 }
@@ -79,8 +81,15 @@ function layerOf({ containerName, containerID }: CgroupUsage['identity'], storag
   return layer?.containerID === containerID ? layer : undefined;
 }
 
-function volumeStats(volume: VolumeUsage): string {
-  return `{${filesystemFields(volume, volume)},"name":${JSON.stringify(volume.name)}}`;
+/** One for each volume of the pod: two may be of one claim. */
+function volumeStats(usage: VolumeUsage, claimedVolumes: readonly ClaimedVolumeRow[]): string[] {
+  const fields = filesystemFields(usage, usage);
+  const ofClaim = claimedVolumes.filter(({ plugin, folder }) => plugin === usage.plugin && folder === usage.name);
+  if (ofClaim.length === 0) return [`{${fields},"name":${JSON.stringify(usage.name)}}`];
+  return ofClaim.map(
+    ({ volume, claim, namespace }) =>
+      `{${fields},"name":${JSON.stringify(volume)},"pvcRef":{"name":${JSON.stringify(claim)},"namespace":${JSON.stringify(namespace)}}}`,
+  );
 }
 
 function add(sum: number, part: number): number {

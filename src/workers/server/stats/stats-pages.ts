@@ -6,6 +6,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { parseBootTime } from '../../../shared/linux/procfs.ts';
+import { ClaimedVolumesReader, type ClaimedVolumeRow } from '../../../shared/state/claimed-volumes-table.ts';
 import { StorageReader } from '../../../shared/state/storage-table.ts';
 import { UsageReader, type CgroupUsage } from '../../../shared/state/usage-table.ts';
 import type { MetricFamily } from '../../../shared/metrics/exposition/metric-family.ts';
@@ -17,11 +18,13 @@ import { logFamilies } from './log-metrics.ts';
 import { readRlimit } from '../../../shared/linux/read-rlimit.ts';
 import { resourceFamilies } from './resource-page.ts';
 import { renderSummary } from './summary.ts';
+import { volumeFamilies } from './volume-metrics.ts';
 
 export interface StatsPagesOptions {
   readonly nodeName: string;
   readonly usage: SharedArrayBuffer;
   readonly storage: SharedArrayBuffer;
+  readonly claimedVolumes: SharedArrayBuffer;
   readonly hasContainerFilesystems: boolean;
   /** `/sys/fs/cgroup` */
   readonly cgroupFsRoot: string;
@@ -33,14 +36,24 @@ export interface StatsPages {
   resource(): Iterable<MetricFamily>;
   /** A part of the page /metrics. */
   logs(): readonly MetricFamily[];
+  /** A part of the page /metrics. */
+  volumes(): readonly MetricFamily[];
   cadvisor(): Iterable<MetricFamily>;
   /** The part of /metrics/cadvisor beside the runtime's own metrics of containers. */
   machine(): Iterable<MetricFamily>;
 }
 
-export function createStatsPages({ nodeName, usage, storage, hasContainerFilesystems, cgroupFsRoot }: StatsPagesOptions): StatsPages {
+export function createStatsPages({
+  nodeName,
+  usage,
+  storage,
+  claimedVolumes,
+  hasContainerFilesystems,
+  cgroupFsRoot,
+}: StatsPagesOptions): StatsPages {
   const reader = new UsageReader(usage);
   const storageReader = new StorageReader(storage);
+  const claims = new ClaimedVolumesReader(claimedVolumes);
   const node = {
     nodeName,
     bootedAtMs: parseBootTime(readFileSync('/proc/stat', 'utf8')) * 1000,
@@ -50,7 +63,8 @@ export function createStatsPages({ nodeName, usage, storage, hasContainerFilesys
   const deviceName = createDeviceNames();
   return {
     summary(onlyCpuAndMemory) {
-      const grouped = groupUsage(reader.all());
+      const claimedVolumes: ReadonlyMap<string, readonly ClaimedVolumeRow[]> = onlyCpuAndMemory ? new Map() : claims.all();
+      const grouped = groupUsage(reader.all(), claimedVolumes);
       // Upstream's message, without its path through cadvisor.
       if (!grouped.root) throw new Error('failed to get root cgroup stats: failed to get container info for "/": unknown container "/"');
       const filesystems = { root: reader.filesystem('root'), image: reader.filesystem('image'), container: reader.filesystem('container') };
@@ -59,6 +73,7 @@ export function createStatsPages({ nodeName, usage, storage, hasContainerFilesys
         onlyCpuAndMemory,
         filesystems,
         storage: storageOfPods,
+        claimedVolumes,
         rlimit: readRlimit(),
         nowMs: Date.now(),
       });
@@ -72,6 +87,10 @@ export function createStatsPages({ nodeName, usage, storage, hasContainerFilesys
     },
     machine: () => machineFamilies(reader.machine()),
     logs: () => logFamilies(groupUsage(reader.all())),
+    volumes: () => {
+      const claimed = claims.all();
+      return claimed.size === 0 ? [] : volumeFamilies(storageReader.all(), claimed);
+    },
     resource: () => resourceFamilies(groupUsage(reader.all())),
   };
 }

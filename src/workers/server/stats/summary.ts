@@ -5,6 +5,7 @@
 import { isMeasured, type CgroupUsage, type InterfaceUsage } from '../../../shared/state/usage-table.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
+import type { ClaimedVolumeRow } from '../../../shared/state/claimed-volumes-table.ts';
 import type { PodStorage } from '../../../shared/state/storage-table.ts';
 import { filesystemFields, timeJSON } from './filesystem-json.ts';
 import type { NodeUsage, PodUsage } from './group-usage.ts';
@@ -24,6 +25,8 @@ export interface SummaryOptions {
   readonly filesystems: NodeFilesystemUsage;
   /** The disk usage of pods. */
   readonly storage: ReadonlyMap<PodUID, PodStorage>;
+  /** The claims behind the volumes of pods. */
+  readonly claimedVolumes?: ReadonlyMap<string, readonly ClaimedVolumeRow[]>;
   readonly rlimit: Rlimit;
   readonly nowMs: number;
 }
@@ -90,7 +93,9 @@ function podStats({ podName, podNamespace, podUID, pod, sandbox, containers }: P
   ];
   if (!options.onlyCpuAndMemory) {
     if (sandbox) fields.push(networkStats(sandbox));
-    fields.push(...podStorageFields(options.storage.get(podUID as PodUID), containers, options.filesystems.root));
+    fields.push(
+      ...podStorageFields(options.storage.get(podUID as PodUID), containers, options.filesystems.root, options.claimedVolumes?.get(podUID)),
+    );
     let processes = sandbox?.values.processes ?? 0;
     for (const { values } of containers) processes += values.processes;
     fields.push(`"process_stats":{"process_count":${processes}}`);

@@ -1,7 +1,9 @@
 /** One registered CSI driver: the calls of its Node service (upstream pkg/volume/csi/csi_client.go). */
 import type { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { DriverNodeInfo } from '../../../shared/contracts/volumes.ts';
-import { callUnary } from '../../../shared/grpc-client/index.ts';
+import { codeName } from '../../../shared/cri/cri-error.ts';
+import { callUnary, RpcError } from '../../../shared/grpc-client/index.ts';
+import { csiOperations } from '../../../shared/metrics/definitions/volumes.ts';
 import { NodeDefinition, NodeServiceCapability_RPC_Type as Capability } from './generated/csi-v1.ts';
 
 type Methods = typeof NodeDefinition.methods;
@@ -43,9 +45,19 @@ export class CsiDriver {
       readonly responseType: Message<ReplyOf<K>>;
     };
     const path = `/${NodeDefinition.fullName}/${name}`;
-    return responseType.decode(
-      await callUnary({ socketPath: this.#socketPath, path, request: requestType.encode(request).finish(), deadlineMs }),
-    );
+    const beganAtMs = performance.now();
+    let status = 'OK';
+    try {
+      return responseType.decode(
+        await callUnary({ socketPath: this.#socketPath, path, request: requestType.encode(request).finish(), deadlineMs }),
+      );
+    } catch (err) {
+      status = err instanceof RpcError ? codeName(err.code) : 'unknown-non-grpc';
+      throw err;
+    } finally {
+      const labels = { driver_name: this.name, method_name: path, grpc_status_code: status, migrated: 'false' };
+      csiOperations.observe((performance.now() - beganAtMs) / 1000, labels);
+    }
   }
 
   /** Asked once for each registration of the driver, and again after a failure. */

@@ -13,6 +13,7 @@ const surroundings = {
   snapshot: new SharedArrayBuffer(0),
   usage: new SharedArrayBuffer(0),
   storage: new SharedArrayBuffer(0),
+  claimedVolumes: new SharedArrayBuffer(0),
   timelines: new SharedArrayBuffer(0),
   hasApiServer: true,
 };

@@ -37,6 +37,8 @@ function aManager() {
         requests.push(request);
         return { outcome: 'done' };
       },
+      publishLocalVolume: async () => ({ outcome: 'done' }),
+      checkHostPath: async () => ({ outcome: 'done' }),
       unpublishVolume: async () => ({ outcome: 'done' }),
     },
     attachments: {
@@ -49,6 +51,10 @@ function aManager() {
     },
     wake: () => calls.push('wake'),
     reject: (_, { message }) => calls.push(message),
+    getToken: () => Promise.reject(new Error('no token')),
+    nodeLabels: () => ({}),
+    events: { record: () => {} },
+    claimedVolumes: { put: () => {}, removePod: () => {} },
     clock,
   });
   return { manager, clock, calls, requests, attached, isAborted: () => pendingSignal?.aborted };
@@ -97,6 +103,6 @@ test('a volume that is unpublished is released', async () => {
   const { manager, calls, attached } = aManager();
   attached.resolve({ outcome: 'attached', publishContext: {} });
   await manager.publish(pod, 'v');
-  assert.equal((await manager.unpublish(uid, 'pv1')).outcome, 'unpublished');
+  assert.equal((await manager.unpublish(uid, { plugin: 'kubernetes.io/csi', specName: 'pv1' })).outcome, 'unpublished');
   assert.deepEqual(calls, ['release pv1']);
 });

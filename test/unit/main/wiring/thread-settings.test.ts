@@ -75,6 +75,7 @@ test('a port of zero is no listener', () => {
     snapshot: new SharedArrayBuffer(0),
     usage: new SharedArrayBuffer(0),
     storage: new SharedArrayBuffer(0),
+    claimedVolumes: new SharedArrayBuffer(0),
     timelines: new SharedArrayBuffer(0),
     hasApiServer: false,
   });

@@ -13,18 +13,19 @@ const missing: Readonly<Record<string, readonly RegExp[]>> = {
     /^kubelet_(?:cpu|memory|topology)_manager_/,
     /^kubelet_resource_manager_/,
   ],
-  'no volumes of CSI drivers and of claims, and no SELinux': [
-    /^csi_(?:operations_seconds|node_storage_health_status)$/,
-    /^kubelet_volume_stats_/,
-    /^volume_manager_selinux_/,
-  ],
+  'no health of CSI volumes, and no SELinux': [/^csi_node_storage_health_status$/, /^volume_manager_selinux_/],
   'nothing is reconstructed': [/^force_cleaned_failed_volume_/, /^reconstruct_volume_/],
   'no cache of pull records': [/^kubelet_imagemanager_inmemory_/],
   'no informers of client-go': [/^informer_/],
   'upstream never sets it': [/^rest_client_exec_plugin_policy_call_total$/],
 };
-/** Rendered from the usage table. */
-const elsewhere = new Set(['kubelet_container_log_filesystem_used_bytes']);
+/** Rendered from the tables of usage and storage. */
+const elsewhere = new Set([
+  'kubelet_container_log_filesystem_used_bytes',
+  ...['available_bytes', 'capacity_bytes', 'inodes', 'inodes_free', 'inodes_used', 'used_bytes'].map(
+    (name) => `kubelet_volume_stats_${name}`,
+  ),
+]);
 
 const byName = new Map(definitions.map((definition) => [definition.name, definition]));
 const upstream = upstreamMetrics.filter(({ page }) => page === '/metrics');

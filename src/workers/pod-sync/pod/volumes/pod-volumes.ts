@@ -154,7 +154,7 @@ export class PodVolumes {
    * Unmounts everything below the pod's folder, deepest first, then removes the volumes' data on disk. Needs only the UID. Succeeds when
    * there is nothing to do. Rejects with an Error that names the busy path.
    */
-  async unmountVolumes(podUID: PodUID, signal?: AbortSignal, unpublishVolume: UnpublishVolume = noPublishedVolumes): Promise<void> {
+  async unmountVolumes(podUID: PodUID, signal?: AbortSignal, unpublishVolume: UnpublishVolume = unpublishNothing): Promise<void> {
     const context = await this.#teardownContext(podUID, unpublishVolume, signal);
     if (!context) return;
     const volumes = await volumesOnDisk(context);
@@ -171,7 +171,7 @@ export class PodVolumes {
   }
 
   /** Removes the pod's folder. Rejects while anything is mounted below it. Follows neither symlinks nor mounts. */
-  async removePodDirectory(podUID: PodUID, signal?: AbortSignal, unpublishVolume: UnpublishVolume = noPublishedVolumes): Promise<void> {
+  async removePodDirectory(podUID: PodUID, signal?: AbortSignal, unpublishVolume: UnpublishVolume = unpublishNothing): Promise<void> {
     const context = await this.#teardownContext(podUID, unpublishVolume, signal);
     if (context) await removePodFolder(context);
   }
@@ -237,6 +237,8 @@ const noPublishedVolumes = async (volume: string): Promise<VolumeNotReady> => ({
   outcome: 'failed',
   message: `there is no volumes thread for volume ${goQuote(volume)}`,
 });
+
+const unpublishNothing: UnpublishVolume = ({ specName }) => noPublishedVolumes(specName);
 
 const stateOf = { unprocessed: 'unknown', failed: 'missing', waiting: 'waiting' } as const;
 

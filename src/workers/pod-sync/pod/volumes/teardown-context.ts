@@ -1,17 +1,17 @@
 /** The inputs of a pod's teardown. The pod's spec may be unknown. */
-import type { UnpublishedVolumeResult } from '../../../../shared/contracts/published-volumes.ts';
+import type { PublishedFolder, UnpublishedVolumeResult } from '../../../../shared/contracts/published-volumes.ts';
 import type { HelperClient } from '../../../../shared/helper-client/index.ts';
 import type { Logger } from '../../../../shared/log/logger.ts';
 import type { ProjectQuotas } from './project-quota/project-quotas.ts';
 
-export type UnpublishVolume = (specName: string) => Promise<UnpublishedVolumeResult>;
+export type UnpublishVolume = (folder: PublishedFolder) => Promise<UnpublishedVolumeResult>;
 
 export interface TeardownContext {
   /** Without symlinks. */
   readonly rootDir: string;
   readonly podUID: string;
   readonly helper: HelperClient;
-  /** Requests from main the end of what the volumes thread has published. `specName` is the name of the volume's folder. */
+  /** Requests from main the end of what the volumes thread has published. */
   readonly unpublishVolume: UnpublishVolume;
   readonly projectQuotas: ProjectQuotas;
   readonly logger: Logger;

@@ -2,6 +2,7 @@
  * Volumes that the volumes thread publishes in the pod's folder, through a CSI driver (upstream pkg/volume/csi). The sync requests the volume and its end from main,
  * and mounts the published path into containers.
  */
+import type { PublishedFolder, PublishingPlugin } from '../../../../../shared/contracts/published-volumes.ts';
 import { podVolumeDir } from '../../../../../shared/kubernetes/paths.ts';
 import { volumeKinds } from '../../../../../shared/kubernetes/volume-kind.ts';
 import { join } from 'node:path';
@@ -9,15 +10,18 @@ import { rm, rmdir } from '../../blocking-fs.ts';
 import type { TeardownContext } from '../teardown-context.ts';
 import type { VolumeContext } from '../volume-context.ts';
 import { VolumeNotReadyError } from '../volume-not-ready.ts';
-import type { ContainerMountContext, VolumeMountFields, VolumeOnDisk, VolumePlugin } from './volume-plugin.ts';
+import type { ContainerMountContext, VolumeMountFields, VolumeOnDisk, VolumePlace, VolumePlugin, VolumeTeardown } from './volume-plugin.ts';
 
 export const published: VolumePlugin<unknown> = {
   holdsFiles: false,
   isMount: () => true,
   mount: publish,
   containerMount,
-  teardown: { unmount: unpublish, removeData },
+  teardown: { unmount: unpublish('kubernetes.io/csi'), removeData },
 };
+
+/** Of local persistent volumes: claims may have both kinds. */
+export const localVolumeTeardown: VolumeTeardown = { unmount: unpublish('kubernetes.io/local-volume'), removeData: removeLocalFolder };
 
 async function publish({ publishVolume, publishedVolumes }: VolumeContext, volume: string): Promise<boolean> {
   const result = await publishVolume(volume);
@@ -29,14 +33,26 @@ async function publish({ publishVolume, publishedVolumes }: VolumeContext, volum
 async function containerMount(context: ContainerMountContext): Promise<VolumeMountFields> {
   const volume = context.publishedVolume;
   if (!volume) throw new Error(`volume ${context.volume} is not published yet`);
-  const { plugin, filesIn } = volumeKinds.csi;
-  const path = join(podVolumeDir(context.rootDir, context.podUID, plugin, volume.specName), filesIn);
+  const path = 'hostPath' in volume.place ? volume.place.hostPath : publishedPath(context, volume.place);
   return { hostPath: await context.bindSubPath(path, { create: !volume.readOnly }), readonly: volume.readOnly, selinuxRelabel: true };
 }
 
-async function unpublish({ unpublishVolume }: TeardownContext, { volume }: VolumeOnDisk): Promise<void> {
-  const result = await unpublishVolume(volume);
-  if (result.outcome !== 'unpublished') throw new VolumeNotReadyError(result);
+function publishedPath({ rootDir, podUID }: VolumePlace, { plugin, specName }: PublishedFolder): string {
+  const folder = podVolumeDir(rootDir, podUID, plugin, specName);
+  const { csi } = volumeKinds;
+  return plugin === csi.plugin ? join(folder, csi.filesIn) : folder;
+}
+
+function unpublish(plugin: PublishingPlugin): NonNullable<VolumeTeardown['unmount']> {
+  return async ({ unpublishVolume }: TeardownContext, { volume }: VolumeOnDisk) => {
+    const result = await unpublishVolume({ plugin, specName: volume });
+    if (result.outcome !== 'unpublished') throw new VolumeNotReadyError(result);
+  };
+}
+
+/** Never data: nothing is mounted there, and files below would be in the pod's folder by mistake. */
+async function removeLocalFolder(_: TeardownContext, { path }: VolumeOnDisk): Promise<void> {
+  await rmdir(path).catch(ignoreMissing);
 }
 
 /** The end of the publication has removed the folder. What a driver has left is removed when it is empty. */

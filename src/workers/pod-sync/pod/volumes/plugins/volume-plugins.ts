@@ -14,7 +14,7 @@ import { emptyDir } from './empty-dir.ts';
 import { hostPath } from './host-path.ts';
 import { image } from './image.ts';
 import { projected } from './projected.ts';
-import { published } from './published.ts';
+import { localVolumeTeardown, published } from './published.ts';
 import { secret } from './secret.ts';
 import type { VolumePlugin, VolumeTeardown } from './volume-plugin.ts';
 
@@ -46,11 +46,18 @@ export function findPlugin(volume: Volume): PodVolume {
   return { pluginName: volumeKinds[kind].plugin, plugin, source };
 }
 
+interface PluginFolder {
+  readonly pluginName: string;
+  readonly teardown: VolumeTeardown;
+}
+
 /** The kinds with folders in `volumes/`, by the name of the folder. */
-export const pluginsByFolder: ReadonlyMap<string, { readonly pluginName: string; readonly teardown: VolumeTeardown }> = new Map(
-  (Object.keys(volumePlugins) as VolumeKindName[]).flatMap((kind) => {
+export const pluginsByFolder: ReadonlyMap<string, PluginFolder> = new Map<string, PluginFolder>([
+  ...(Object.keys(volumePlugins) as VolumeKindName[]).flatMap((kind) => {
     const teardown = volumePlugins[kind]?.teardown;
     const { plugin: pluginName } = volumeKinds[kind];
-    return teardown ? [[escapeQualifiedName(pluginName), { pluginName, teardown }]] : [];
+    return teardown ? ([[escapeQualifiedName(pluginName), { pluginName, teardown }]] as const) : [];
   }),
-);
+  // A claim's volume may be of this plugin.
+  [escapeQualifiedName('kubernetes.io/local-volume'), { pluginName: 'kubernetes.io/local-volume', teardown: localVolumeTeardown }],
+]);

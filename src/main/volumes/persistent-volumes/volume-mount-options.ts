@@ -1,0 +1,10 @@
+/** The mount options of a persistent volume (upstream MountOptionFromSpec in pkg/volume/util). Pure. */
+import type { PersistentVolume } from '../volume-objects.ts';
+
+/** Its old form replaces the field. */
+const annotation = 'volume.beta.kubernetes.io/mount-options';
+
+export function mountOptionsOf({ metadata, spec }: PersistentVolume): string[] {
+  const options = metadata.annotations?.[annotation]?.split(',') ?? spec?.mountOptions ?? [];
+  return [...new Set(options.filter((option) => option !== ''))].sort();
+}
