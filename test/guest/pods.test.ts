@@ -91,6 +91,37 @@ describe('with systemd and cgroup v2', () => {
     await node.delete('talker');
   });
 
+  test('AppArmor profiles of the host, none, the runtime’s default, and one that is not loaded', async () => {
+    await node.guest.write(
+      '/root/deny-write',
+      'profile deny-write flags=(attach_disconnected,mediate_deleted) { file, network, capability, signal, deny /tmp/** w, }\n',
+    );
+    await node.guest.check('apparmor_parser --replace /root/deny-write');
+    const appArmor = (type: 'Localhost' | 'RuntimeDefault' | 'Unconfined', localhostProfile?: string) => ({
+      securityContext: { appArmorProfile: { type, ...(localhostProfile !== undefined && { localhostProfile }) } },
+    });
+    const sh = 'cat /proc/self/attr/current; touch /tmp/file 2>/dev/null && echo written; exec sleep 1000';
+    await apply('confined', {
+      containers: [
+        aBusybox({ name: 'localhost', sh, ...appArmor('Localhost', 'deny-write') }),
+        aBusybox({ name: 'default', sh, ...appArmor('RuntimeDefault') }),
+        aBusybox({ name: 'unconfined', sh, ...appArmor('Unconfined') }),
+        aBusybox({ name: 'missing', sh, ...appArmor('Localhost', 'not-loaded') }),
+      ],
+    });
+    const logOf = (name: string) => `cut -d ' ' -f 4- /var/log/pods/default_confined-guest_*/${name}/0.log`;
+    await node.untilPrints(logOf('localhost'), 'deny-write (enforce)');
+    await node.untilPrints(logOf('default'), 'cri-containerd.apparmor.d (enforce)\nwritten');
+    await node.untilPrints(logOf('unconfined'), 'unconfined\nwritten');
+    const pod = await node.until(
+      'confined',
+      'names the profile',
+      (each) => statusOf(each, 'missing')?.state?.waiting?.message?.includes('not-loaded') ?? false,
+    );
+    assert.match(statusOf(pod, 'missing')?.state?.waiting?.reason ?? '', /^(RunContainerError|CreateContainerError|CrashLoopBackOff)$/);
+    await node.delete('confined');
+  });
+
   test('a restart of the kubelet’s unit touches no container, after SIGTERM and after SIGKILL', async () => {
     await apply('kept', { containers: [aBusybox()], initContainers: [aBusybox({ name: 'side', restartPolicy: 'Always' })] });
     const before = await node.untilRunning('kept');
