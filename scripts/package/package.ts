@@ -49,11 +49,12 @@ export function packagePaths(folder: string): Packages {
   return { deb: `${name}.deb`, image: `${name}.oci.tar` };
 }
 
+/** The version is that of Kubernetes, so that a later release is an upgrade for the package manager, and the project's own. */
 function target(): { readonly version: string; readonly architecture: string } {
   const architecture = architectures[process.arch];
   if (architecture === undefined) throw new Error(`there is no Node for ${process.arch}`);
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
-  return { version, architecture };
+  return { version: `${kubernetesVersion.slice(1)}-${version}`, architecture };
 }
 
 /** SOURCE_DATE_EPOCH, else the time of the last commit. */

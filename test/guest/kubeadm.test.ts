@@ -7,118 +7,23 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { busyboxImage } from '../../lab/containerd/local-images.ts';
 import { builtPackages } from '../support/guest/built-packages.ts';
-import { kubernetesVersion } from '../../src/shared/kubernetes/version.ts';
+import { staticPods } from '../support/guest/control-plane-pods.ts';
 import { GuestLink } from '../support/guest/guest-link.ts';
 import type { GuestNode } from '../support/guest/guest-node.ts';
-import { bootKubeadmNode, kubeadmPatches, kubeadmPrograms, type KubeadmPrograms } from '../support/guest/kubeadm-node.ts';
-
-const minutes = (count: number) => ({ timeoutMs: count * 60_000 });
-/** A busy host needs more than the minutes of kubeadm. */
-const timeouts = `timeouts: { kubeletHealthCheck: 8m, controlPlaneComponentHealthCheck: 8m, kubernetesAPICall: 6m, etcdAPICall: 6m, upgradeManifests: 8m }`;
-const maxAttempts = 5;
-const token = 'abcdef.0123456789abcdef';
-
-/** A test cluster need not survive a power loss. Elections, and keys of RSA, take a guest much time. */
-const initConfig = `apiVersion: kubeadm.k8s.io/v1beta4
-kind: InitConfiguration
-bootstrapTokens: [{ token: ${token} }]
-localAPIEndpoint: { advertiseAddress: 10.99.0.1 }
-nodeRegistration: { kubeletExtraArgs: [{ name: node-labels, value: made-by=kubeadm }] }
-patches: { directory: ${kubeadmPatches} }
-${timeouts}
----
-apiVersion: kubeadm.k8s.io/v1beta4
-kind: ClusterConfiguration
-kubernetesVersion: ${kubernetesVersion}
-networking: { podSubnet: 10.88.0.0/16 }
-encryptionAlgorithm: ECDSA-P256
-controllerManager: { extraArgs: [{ name: leader-elect, value: 'false' }] }
-scheduler: { extraArgs: [{ name: leader-elect, value: 'false' }] }
-etcd: { local: { extraArgs: [{ name: unsafe-no-fsync, value: 'true' }] } }
-`;
-
-/** With other timeouts the startup probes of the control plane would change, and all of it would be replaced. */
-const upgradeConfig = `apiVersion: kubeadm.k8s.io/v1beta4
-kind: UpgradeConfiguration
-${timeouts}
-`;
-const controlPlaneUpgradeConfig = `${upgradeConfig}node: { patches: { directory: ${kubeadmPatches} } }\n`;
-
-const deployment = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'web' },
-  spec: {
-    replicas: 2,
-    selector: { matchLabels: { app: 'web' } },
-    template: {
-      metadata: { labels: { app: 'web' } },
-      spec: {
-        containers: [
-          {
-            name: 'app',
-            image: busyboxImage,
-            command: ['sh', '-c', 'echo $(cat /var/run/secrets/kubernetes.io/serviceaccount/namespace); exec sleep 100000'],
-          },
-        ],
-      },
-    },
-  },
-};
+import { KubeadmAdmin, minutes, runKubeadm } from '../support/guest/kubeadm-admin.ts';
+import { controlPlaneUpgradeConfig, deployment, initConfig, upgradeConfig } from '../support/guest/kubeadm-config.ts';
+import { bootKubeadmNode, kubeadmPrograms, type KubeadmPrograms } from '../support/guest/kubeadm-node.ts';
 
 describe('with kubeadm', () => {
   let link: GuestLink;
   let control: GuestNode;
   let worker: GuestNode;
   let programs: KubeadmPrograms;
+  let admin: KubeadmAdmin;
   const folder = mkdtempSync(join(tmpdir(), 'kubeadm-'));
-  const kubeconfig = join(folder, 'admin.conf');
-  /** Runs a command of the administrator, who has the control plane's kubeconfig, on the test's host. */
-  const asAdmin = (command: string) => {
-    const path = [programs.kubectl, programs.kubeadm].map((program) => dirname(program)).join(':');
-    return link.check(command, {
-      env: { KUBECONFIG: kubeconfig, KUBECACHEDIR: folder, PATH: `${path}:${process.env.PATH}` },
-      ...minutes(2),
-    });
-  };
-  const tryKubectl = (command: string) => asAdmin(`kubectl ${command}`);
-  /** The API server of a busy host refuses some requests. */
-  const kubectl = async (command: string) => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await tryKubectl(command);
-      } catch (err) {
-        if (attempt === maxAttempts) throw err;
-        await sleep(attempt * 3000);
-      }
-    }
-  };
-  /** Waits until kubectl prints the expected text. The API server may be away meanwhile. */
-  const untilPrints = async (command: string, expected: string, timeoutMs = 300_000) => {
-    const deadlineMs = performance.now() + timeoutMs;
-    for (;;) {
-      const last = await tryKubectl(command).catch(String);
-      if (last === expected) return;
-      if (performance.now() > deadlineMs) throw new Error(`kubectl ${command} prints ${last}, not ${expected}`);
-      await sleep(1000);
-    }
-  };
-  const untilReady = (node: string) =>
-    untilPrints(`get node ${node} -o jsonpath='{.status.conditions[?(@.type=="Ready")].status}'`, 'True');
-  /** Returns what kubeadm prints, with its warnings. */
-  const kubeadm = async ({ guest }: GuestNode, command: string, limit: { readonly timeoutMs: number }) => {
-    const { code, stdout, stderr } = await guest.run(`kubeadm ${command}`, limit);
-    if (code !== 0) {
-      const journal = await guest.check('journalctl -q --no-pager -o cat -n 40 -u kubelet');
-      throw new Error(`kubeadm ${command}: exit code ${code}\n${stdout}\n${stderr}\n${journal}`);
-    }
-    return stdout + stderr;
-  };
   const complaints = (output: string) => [...new Set(output.match(/(?<=\[)(WARNING|ERROR) \w+/g))].toSorted();
   /** Debian's containerd has no RuntimeConfig, and the guest's kernel no huge pages. */
   const unrelated = ['WARNING ContainerRuntimeVersion', 'WARNING SystemVerification'];
@@ -134,6 +39,7 @@ describe('with kubeadm', () => {
     programs = await kubeadmPrograms();
     const { deb } = builtPackages();
     link = GuestLink.create('10.99.0.254');
+    admin = new KubeadmAdmin({ link, programs, folder });
     const [left, right] = link.ends;
     const common = { programs, deb };
     const [controlAddress, workerAddress] = ['10.99.0.1', '10.99.0.2'];
@@ -170,34 +76,33 @@ describe('with kubeadm', () => {
   test('init makes a control plane of static pods, and its preflight checks find no errors', async () => {
     await control.guest.write('/root/init.yaml', initConfig);
     // kubeadm wants two CPUs for a control plane. With two a guest takes its host two to three times the CPU time.
-    const output = await kubeadm(control, 'init --config /root/init.yaml --ignore-preflight-errors=NumCPU', minutes(10));
+    const output = await runKubeadm(control, 'init --config /root/init.yaml --ignore-preflight-errors=NumCPU', minutes(10));
     assert.deepEqual(complaints(output), [...unrelated, 'WARNING NumCPU'].toSorted());
-    await control.guest.copyOut('/etc/kubernetes/admin.conf', kubeconfig);
-    await untilReady('control');
-    const pods = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((name) => `${name}-control`).join(' ');
+    await control.guest.copyOut('/etc/kubernetes/admin.conf', admin.kubeconfig);
+    await admin.untilReady('control');
     const running = 'get pods -n kube-system -l tier=control-plane --field-selector status.phase=Running';
-    await untilPrints(`${running} -o jsonpath='{.items[*].metadata.name}'`, pods);
-    await untilPrints("get deployment -n kube-system coredns -o jsonpath='{.status.availableReplicas}'", '1');
-    await untilPrints("get daemonset -n kube-system kube-proxy -o jsonpath='{.status.numberReady}'", '1');
-    assert.equal(await kubectl("get nodes -l made-by=kubeadm -o jsonpath='{.items[*].metadata.name}'"), 'control');
+    await admin.untilPrints(`${running} -o jsonpath='{.items[*].metadata.name}'`, staticPods.join(' '));
+    await admin.untilPrints("get deployment -n kube-system coredns -o jsonpath='{.status.availableReplicas}'", '1');
+    await admin.untilPrints("get daemonset -n kube-system kube-proxy -o jsonpath='{.status.numberReady}'", '1');
+    assert.equal(await admin.kubectl("get nodes -l made-by=kubeadm -o jsonpath='{.items[*].metadata.name}'"), 'control');
   });
 
   test('join makes the other host a node, which runs a Deployment', async () => {
-    const command = await asAdmin('kubeadm token create --print-join-command');
-    const output = await kubeadm(worker, command.replace(/^kubeadm /, ''), minutes(10));
+    const command = await admin.run('kubeadm token create --print-join-command');
+    const output = await runKubeadm(worker, command.replace(/^kubeadm /, ''), minutes(10));
     assert.deepEqual(complaints(output), unrelated);
-    await untilReady('worker');
+    await admin.untilReady('worker');
     const file = join(folder, 'deployment.json');
     writeFileSync(file, JSON.stringify(deployment));
-    await kubectl(`apply -f ${file}`);
-    await untilPrints("get deployment web -o jsonpath='{.status.availableReplicas}'", '2');
-    assert.equal(await kubectl("get pods -l app=web -o jsonpath='{.items[*].spec.nodeName}'"), 'worker worker');
-    assert.equal(await kubectl('logs deployment/web'), 'default');
+    await admin.kubectl(`apply -f ${file}`);
+    await admin.untilPrints("get deployment web -o jsonpath='{.status.availableReplicas}'", '2');
+    assert.equal(await admin.kubectl("get pods -l app=web -o jsonpath='{.items[*].spec.nodeName}'"), 'worker worker');
+    assert.equal(await admin.kubectl('logs deployment/web'), 'default');
   });
 
   test('a pod finds the API server by its name in the cluster’s DNS, and reaches it at the cluster IP', async () => {
-    await untilPrints("get daemonset -n kube-system kube-proxy -o jsonpath='{.status.numberReady}'", '2');
-    const inPod = (command: string) => kubectl(`exec deployment/web -- sh -c '${command}'`);
+    await admin.untilPrints("get daemonset -n kube-system kube-proxy -o jsonpath='{.status.numberReady}'", '2');
+    const inPod = (command: string) => admin.kubectl(`exec deployment/web -- sh -c '${command}'`);
     // busybox' nslookup does not append the domains of resolv.conf, its nc does. Its wget needs files that the image does not have.
     assert.match(await inPod('nslookup kubernetes.default.svc.cluster.local'), /^Address: 10\.96\.0\.1$/m);
     const answer = await inPod('echo GET / HTTP/1.0 | nc -w 20 kubernetes.default 443');
@@ -208,14 +113,14 @@ describe('with kubeadm', () => {
     const serial = async () => new X509Certificate(await read(control, '/etc/kubernetes/pki/apiserver.crt')).serialNumber;
     const server = () => control.guest.check('pidof kube-apiserver');
     const [oldSerial, oldServer] = [await serial(), await server()];
-    await kubeadm(control, 'certs renew all', minutes(3));
+    await runKubeadm(control, 'certs renew all', minutes(3));
     assert.notEqual(await serial(), oldSerial);
     // As kubeadm's documentation says: a static pod is restarted by moving its manifest away and back.
     const manifest = 'kube-apiserver.yaml';
     await control.guest.check(`mv /etc/kubernetes/manifests/${manifest} /root/`);
     await control.untilPrints('pidof kube-apiserver', '', 180_000);
     await control.guest.check(`mv /root/${manifest} /etc/kubernetes/manifests/`);
-    await untilReady('control');
+    await admin.untilReady('control');
     assert.notEqual(await server(), oldServer);
   });
 
@@ -223,20 +128,20 @@ describe('with kubeadm', () => {
     const config = '/var/lib/kubelet/config.yaml';
     const edit = "sed '/^    maxPods: 50/d; s/^    kind: KubeletConfiguration/&\\n    maxPods: 50/'";
     const configMap = '-n kube-system get configmap kubelet-config -o yaml';
-    await kubectl(`${configMap} | ${edit} | kubectl replace -f -`);
+    await admin.kubectl(`${configMap} | ${edit} | kubectl replace -f -`);
     const upgrade = async (node: GuestNode, name: string) => {
       const [old, running] = [await read(node, config), await sandboxes(node)];
       await node.guest.write('/root/upgrade.yaml', node === control ? controlPlaneUpgradeConfig : upgradeConfig);
-      await kubeadm(node, 'upgrade node --config /root/upgrade.yaml', minutes(8));
+      await runKubeadm(node, 'upgrade node --config /root/upgrade.yaml', minutes(8));
       // The kubelet has not written to the file.
       assert.equal((await read(node, config)).replace('maxPods: 50\n', ''), old);
       await node.guest.check('systemctl restart kubelet');
-      await untilPrints(`get node ${name} -o jsonpath='{.status.allocatable.pods}'`, '50');
-      await untilReady(name);
+      await admin.untilPrints(`get node ${name} -o jsonpath='{.status.allocatable.pods}'`, '50');
+      await admin.untilReady(name);
       assert.equal(await sandboxes(node), running);
     };
     await Promise.all([upgrade(control, 'control'), upgrade(worker, 'worker')]);
-    assert.equal(await kubectl("get pods -l app=web -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}'"), '0 0');
+    assert.equal(await admin.kubectl("get pods -l app=web -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}'"), '0 0');
   });
 
   test('the kubelet leaves the files of kubeadm as they are', async () => {
@@ -253,7 +158,7 @@ describe('with kubeadm', () => {
   test('reset ends a node with its pods, and leaves no mounts', async () => {
     assert.notEqual(await containers(worker), '');
     for (const node of [worker, control]) {
-      await kubeadm(node, 'reset --force', minutes(5));
+      await runKubeadm(node, 'reset --force', minutes(5));
       // It has failed when it could not stop in time.
       assert.match((await node.guest.run('systemctl is-active kubelet')).stdout, /^(inactive|failed)$/m);
       assert.equal(await containers(node), '');

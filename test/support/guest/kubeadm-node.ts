@@ -31,6 +31,8 @@ export interface KubeadmNodeOptions {
   readonly memory: string;
   readonly programs: KubeadmPrograms;
   readonly deb: string;
+  /** More folders of the host that have the same path in the guest. Default: none. */
+  readonly share?: readonly string[];
   readonly controlPlane: boolean;
 }
 
@@ -77,13 +79,14 @@ export async function bootKubeadmNode({
   memory,
   programs,
   deb,
+  share = [],
   controlPlane,
 }: KubeadmNodeOptions): Promise<GuestNode> {
-  const share = [...new Set([...Object.values(programs), deb].map((path) => dirname(path)))];
+  const shared = [...new Set([...share, ...[...Object.values(programs), deb].map((path) => dirname(path))])];
   const node = await GuestNode.boot({
     memory,
     network,
-    share,
+    share: shared,
     prepare: async (guest) => {
       await guest.check(`
         set -e
