@@ -105,9 +105,13 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   });
   await yieldToEventLoop();
   const csiInitialized = Promise.withResolvers<void>();
-  const mayReport = Promise.all([untilPodsKnown(), serverListens, csiInitialized.promise]);
-  const onReported = ({ status = {} }: Node) => volumesInUse.reported(status);
-  const clusterNode = cluster?.startClusterNode({ local, events, mayReport, onReported }) ?? null;
+  const clusterNode =
+    cluster?.startClusterNode({
+      local,
+      events,
+      mayReport: Promise.all([untilPodsKnown(), serverListens, csiInitialized.promise]),
+      onReported: ({ status = {} }) => volumesInUse.reported(status),
+    }) ?? null;
   if (clusterNode) {
     runtimeState.onChanged(() => clusterNode.wake());
     machine.onChanged(() => clusterNode.wake());

@@ -72,6 +72,16 @@ test('SIGTERM stops a kubelet that waits for its runtime with exit code 0', asyn
   assert.ok(statSync(join(folder, 'root')).isDirectory());
 });
 
+test('SIGTERM stops a kubelet that waits for the list of its runtime’s pods with exit code 0', async (t) => {
+  const prepared = await prepareKubelet(t);
+  await prepared.runtime.control.fault({ call: 'ListPodSandbox', kind: 'hang' });
+  const running = new RunningKubelet(prepared.args);
+  await waitUntil('its sources have started', () => running.stderr.includes('Watching path'), 20_000);
+  running.kill('SIGTERM');
+  const { code, stderr } = await running.ended;
+  assert.equal(code, 0, stderr);
+});
+
 /** A program with the kubelet's logger and fault handler that runs the code `fault`. */
 function faultyProgram(fault: string): { readonly status: number | null; readonly stderr: string } {
   const module = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url).href);
