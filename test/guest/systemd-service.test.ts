@@ -42,6 +42,7 @@ describe('the kubelet as a unit of Type=notify', () => {
     await node.guest.check('systemctl start --no-block kubelet');
     await node.untilPrints("bash -c 'exec 3<>/dev/tcp/127.0.0.1/10248 && echo serves'", 'serves', 60_000);
     assert.equal(await show('ActiveState'), 'activating');
+    await node.untilPrints('journalctl -q -u kubelet | grep -q "Container runtime sanity check failed" && echo said', 'said');
     await node.guest.check('systemctl start containerd && systemctl start kubelet');
     assert.equal(await show('ActiveState'), 'active');
     await node.untilRunning('kept');

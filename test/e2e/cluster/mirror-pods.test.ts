@@ -222,6 +222,14 @@ describe('a static pod in a cluster', () => {
       const detail = 'reason_detail="cgroups_v1_unsupported"';
       assert.deepEqual(await resizes.metric('kubelet_pod_infeasible_resizes_total'), { [detail]: 1 });
       await node.restartKubelet('SIGKILL');
+      // The kubelet's server starts after its node was Ready.
+      const answers = () =>
+        node.exec(name, 'true').then(
+          () => true,
+          () => false,
+        );
+      await waitUntil('the pod takes commands again', answers, 60_000);
+      // The shell may exit with the container before it has printed the result.
       await node.exec(name, 'kill 1').catch(() => {});
       const restarted = await node.until(name, 'runs again', (pod) => appOf(pod)?.restartCount === 1 && appOf(pod)?.ready === true);
       assert.ok(isInfeasible(restarted));
