@@ -1,9 +1,8 @@
 /** A CSI driver that gets tokens of the pods' service accounts, and publishes volumes with each sync of their pods. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
-import { TestCsiDriver } from '../../support/csi-driver/test-csi-driver.ts';
+import { ClusterCsiDriver } from '../../support/csi-driver/cluster-csi-driver.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
@@ -18,7 +17,7 @@ interface Publication {
 
 describe('CSI drivers that request tokens', () => {
   let node: TestClusterNode;
-  let driver: TestCsiDriver;
+  let driver: ClusterCsiDriver;
   const driverPath = `/apis/storage.k8s.io/v1/csidrivers/${driverName}`;
   const publications = () =>
     driver
@@ -29,30 +28,22 @@ describe('CSI drivers that request tokens', () => {
 
   before(async () => {
     node = await TestClusterNode.start(nodeName);
-    await node.api.create('/apis/storage.k8s.io/v1/csidrivers', {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'CSIDriver',
-      metadata: { name: driverName },
-      spec: {
+    driver = await ClusterCsiDriver.create(
+      node,
+      driverName,
+      {
         attachRequired: false,
         volumeLifecycleModes: ['Ephemeral'],
         tokenRequests: [{ audience: 'vault', expirationSeconds: 600 }],
         requiresRepublish: true,
       },
-    });
-    driver = new TestCsiDriver({
-      name: driverName,
-      nodeID: 'id-of-node',
-      socket: join(node.node.rootDir, 'plugins', driverName, 'csi.sock'),
-      registrationSocket: join(node.node.rootDir, 'plugins_registry', `${driverName}-reg.sock`),
-      stateDir: join(node.node.folder, 'csi-driver'),
-    });
+      { nodeID: 'id-of-node' },
+    );
     await driver.start();
   });
   after(async () => {
     await node?.kubectl('delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
-    await node?.api.delete(driverPath).catch(() => {});
-    await driver?.stop();
+    await driver?.destroy();
     await node?.destroy();
   });
 

@@ -7,9 +7,9 @@ import { aBusybox } from '../../support/kubelet/test-node.ts';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { TestAttacher } from '../../support/csi-driver/attacher.ts';
 import { createBoundClaim } from '../../support/csi-driver/claims.ts';
+import { ClusterCsiDriver } from '../../support/csi-driver/cluster-csi-driver.ts';
 import { parseMountInfo } from '../../support/csi-driver/mounted.ts';
 import { NodeVolumesWatch } from '../../support/csi-driver/node-volumes-watch.ts';
-import { TestCsiDriver } from '../../support/csi-driver/test-csi-driver.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
 const nodeName = 'cluster-csi';
@@ -52,8 +52,8 @@ interface Summary {
 describe('CSI volumes', () => {
   let node: TestClusterNode;
   let initial: CsiNode | undefined;
-  let driver: TestCsiDriver;
-  let attaching: TestCsiDriver;
+  let driver: ClusterCsiDriver;
+  let attaching: ClusterCsiDriver;
   let attacher: TestAttacher;
   const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
   const nodeID = async () => (await node.api.get<Node>(node.nodePath)).metadata.annotations['csi.volume.kubernetes.io/nodeid'];
@@ -75,44 +75,26 @@ describe('CSI volumes', () => {
   before(async () => {
     node = await TestClusterNode.start(nodeName);
     initial = await node.api.find<CsiNode>(csiNodePath);
-    await node.api.create('/apis/storage.k8s.io/v1/csidrivers', {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'CSIDriver',
-      metadata: { name: driverName },
-      spec: { attachRequired: false, podInfoOnMount: true, volumeLifecycleModes: ['Persistent', 'Ephemeral'] },
-    });
-    driver = new TestCsiDriver({
-      name: driverName,
-      nodeID: 'id-of-node',
-      socket: join(node.node.rootDir, 'plugins', driverName, 'csi.sock'),
-      registrationSocket: join(node.node.rootDir, 'plugins_registry', `${driverName}-reg.sock`),
-      stateDir: join(node.node.folder, 'csi-driver'),
-      maxVolumesPerNode: 7,
-      topology: { 'topology.test.csi.example/zone': 'a' },
-    });
-    await node.api.create('/apis/storage.k8s.io/v1/csidrivers', {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'CSIDriver',
-      metadata: { name: attachingName },
-      spec: { attachRequired: true, nodeAllocatableUpdatePeriodSeconds: 3600 },
-    });
-    attaching = new TestCsiDriver({
-      name: attachingName,
-      nodeID: 'id-for-attacher',
-      socket: join(node.node.rootDir, 'plugins', attachingName, 'csi.sock'),
-      registrationSocket: join(node.node.rootDir, 'plugins_registry', `${attachingName}-reg.sock`),
-      stateDir: join(node.node.folder, 'attaching-driver'),
-      maxVolumesPerNode: 1,
-    });
+    const modes = { podInfoOnMount: true, volumeLifecycleModes: ['Persistent', 'Ephemeral'] };
+    driver = await ClusterCsiDriver.create(
+      node,
+      driverName,
+      { attachRequired: false, ...modes },
+      { nodeID: 'id-of-node', maxVolumesPerNode: 7, topology: { 'topology.test.csi.example/zone': 'a' } },
+    );
+    attaching = await ClusterCsiDriver.create(
+      node,
+      attachingName,
+      { attachRequired: true, nodeAllocatableUpdatePeriodSeconds: 3600 },
+      { nodeID: 'id-for-attacher', maxVolumesPerNode: 1 },
+    );
     attacher = new TestAttacher(node.api, attachingName, nodeName);
     await driver.start();
   });
   after(async () => {
     await node?.kubectl('delete', 'pods', '--all', '--grace-period=1', '--wait=true').catch(() => {});
-    await node?.api.delete(`/apis/storage.k8s.io/v1/csidrivers/${driverName}`).catch(() => {});
-    await node?.api.delete(`/apis/storage.k8s.io/v1/csidrivers/${attachingName}`).catch(() => {});
-    await driver?.stop();
-    await attaching?.stop();
+    await driver?.destroy();
+    await attaching?.destroy();
     await node?.destroy();
   });
 
