@@ -20,7 +20,7 @@ export interface StaticPod {
   readonly isReady: boolean;
 }
 
-/** Returns the static pods of which the API server has mirror pods, sorted by name. */
+/** Returns the static pods that have mirror pods in the API server, sorted by name. */
 export async function staticPodsOf(kubectl: Kubectl): Promise<readonly StaticPod[]> {
   const pods = await podsOf(kubectl, '-n kube-system -l tier=control-plane');
   return pods.map(({ metadata, status }) => ({

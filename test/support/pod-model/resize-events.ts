@@ -7,7 +7,7 @@ export interface ResizeEvent {
   readonly generation: number;
   /** Of the model's clock. */
   readonly atMs: number;
-  /** Of which kubelet. */
+  /** The number of the kubelet that sent it. */
   readonly launch: number;
 }
 

@@ -41,7 +41,7 @@ export class Excesses {
       const counted = [...amounts].filter(([uid]) => grown.includes(uid) || running.has(uid));
       const sum = counted.reduce((total, [, amount]) => total + amount[name], 0);
       if (grown.length === 0 || sum <= room[name]) return [];
-      return [`${grown.join()} got more ${name}, of which ${sum} are allocated to ${counted.map(([uid]) => uid).join()}`];
+      return [`${grown.join()} got more ${name}; ${sum} are allocated to ${counted.map(([uid]) => uid).join()}`];
     });
   }
 }

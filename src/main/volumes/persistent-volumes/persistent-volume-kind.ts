@@ -8,7 +8,7 @@ import type { PersistentVolume, VolumeObjects } from '../volume-objects.ts';
 /** The volumes thread. */
 export type Publisher = Pick<VolumesApi, 'publishVolume' | 'publishLocalVolume' | 'checkHostPath'>;
 
-/** What the volume's VolumeAttachment tells the driver. */
+/** The `attachmentMetadata` of the volume's VolumeAttachment, which the driver gets. */
 export type PublishContext = PublishVolumeRequest['publishContext'];
 /** What a volume is attached by. */
 export type AttachableVolume = Pick<PublishVolumeRequest, 'podUID' | 'specName' | 'driver' | 'volumeHandle'>;

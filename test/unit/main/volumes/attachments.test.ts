@@ -1,4 +1,4 @@
-/** When a volume may be staged: the Node's two lists and the VolumeAttachment, and what its pod is told otherwise. */
+/** When a volume may be staged, by the Node's two lists and the VolumeAttachment, and the message of a pod whose volume may not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Attachments } from '../../../../src/main/volumes/attachments/attachments.ts';
