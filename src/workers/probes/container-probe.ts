@@ -5,6 +5,7 @@
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
 import type { ProbeSpec } from '../../shared/contracts/probes.ts';
 import { probeLateness, probesSkipped } from '../../shared/metrics/definitions/probes.ts';
+import { hasHandshake } from './actions/start-attempt.ts';
 import { ProbeRun, type RunDependencies, type RunResult } from './run-probe.ts';
 import { computeNextRun } from './schedule/next-run.ts';
 import { computeProbeState, initialProbeState, type ProbeState } from './schedule/probe-state.ts';
@@ -93,21 +94,23 @@ export class ContainerProbe {
       return;
     }
     const runLimiter = limiter(this.#spec);
-    const slot = runLimiter.acquire(this.#options.podUID, () => {
+    const start = () => {
       const startedAtMs = timers.nowMs();
       const lateMs = startedAtMs - dueMs;
       probeLateness.observe(lateMs / 1000, { probe_type: this.#spec.probe });
       if (lateMs >= rephasedAfterMs) this.schedule(startedAtMs + this.#spec.periodSeconds * 1000);
       const { containerID } = this.#options;
       const { action, timeoutSeconds } = this.#spec;
-      const onSpent = (ms: number) => runLimiter.charge(this.#options.podUID, ms);
-      this.#run = new ProbeRun(this.#deps, this.#spec.probe, { action, containerID, timeoutSeconds, onSpent }, (result) => {
+      const onSpent = (ms: number) => runLimiter.charge(slot, ms);
+      const mayRepeat = () => runLimiter.hasTimeLeft(slot);
+      this.#run = new ProbeRun(this.#deps, this.#spec.probe, { action, containerID, timeoutSeconds, onSpent, mayRepeat }, (result) => {
         this.#run = undefined;
         this.#release = undefined;
         runLimiter.release(slot);
         this.#onResult(result, timers.nowMs() - startedAtMs);
       });
-    });
+    };
+    const slot = runLimiter.acquire(this.#options.podUID, start, hasHandshake(this.#spec.action));
     this.#release = () => runLimiter.release(slot);
   }
 

@@ -95,13 +95,17 @@ export class ProbeRun {
     if (isDoubtful(result, delayedMs, this.#target.timeoutSeconds * 1000, isLast)) {
       probeRepeats.inc({ probe_type: this.#probe });
       this.#repeats += 1;
-      if (this.#repeats <= maxRepeats && result.doubt !== 'node') this.#start();
+      if (this.#repeats <= maxRepeats && result.doubt !== 'node' && this.#mayRepeat()) this.#start();
       else this.#finish({ outcome: null });
       return;
     }
     this.#attempts += 1;
-    if (result.isError && this.#attempts < maxAttempts) this.#start();
+    if (result.isError && this.#attempts < maxAttempts && this.#mayRepeat()) this.#start();
     else this.#finish(toRunResult(this.#probe, result));
+  }
+
+  #mayRepeat(): boolean {
+    return this.#target.mayRepeat?.() ?? true;
   }
 
   #finish(result: RunResult): void {

@@ -14,9 +14,15 @@ export interface AttemptTarget {
   readonly containerID: ContainerID;
   readonly timeoutSeconds: number;
   readonly onSpent?: OnSpent;
+  /** False: the pod's probes have spent their share of the thread's time. */
+  readonly mayRepeat?: () => boolean;
 }
 
 export type StartAttempt = (target: AttemptTarget, done: OnAttemptDone) => Attempt;
+
+/** A server chooses what a handshake costs. */
+export const hasHandshake = (action: ProbeAction): boolean =>
+  (action.type === 'http' && action.scheme === 'https') || (action.type === 'grpc' && action.tls === true);
 
 /** `execSync` calls the runtime. `done` may be called before the attempt is returned. */
 export function attemptStarter(execSync: ExecSync): StartAttempt {

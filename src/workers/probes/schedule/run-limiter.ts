@@ -24,7 +24,11 @@ export interface RunLimits {
 export interface Slot {
   readonly podUID: PodUID;
   readonly start: () => void;
+  /** The run has a TLS handshake, whose cost the server chooses. */
+  readonly hasHandshake: boolean;
   startedAtMs: number;
+  /** How long it has kept the thread busy. */
+  spentMs: number;
 }
 
 export class RunLimiter {
@@ -47,8 +51,8 @@ export class RunLimiter {
   }
 
   /** Calls `start` now, or when it is the run's turn. Release the slot in both cases. */
-  acquire(podUID: PodUID, start: () => void): Slot {
-    const slot: Slot = { podUID, start, startedAtMs: NaN };
+  acquire(podUID: PodUID, start: () => void, hasHandshake = false): Slot {
+    const slot: Slot = { podUID, start, hasHandshake, startedAtMs: NaN, spentMs: 0 };
     const queue = this.#waiting.get(podUID);
     if (queue) queue.add(slot);
     else this.#waiting.set(podUID, new Set([slot]));
@@ -62,6 +66,7 @@ export class RunLimiter {
       const left = this.#runsOfPod.get(slot.podUID)! - 1;
       if (left > 0) this.#runsOfPod.set(slot.podUID, left);
       else this.#runsOfPod.delete(slot.podUID);
+      if (slot.hasHandshake) this.#budget.end(slot.podUID, slot.spentMs);
       this.#startWaiting();
       return;
     }
@@ -69,9 +74,15 @@ export class RunLimiter {
     if (queue?.delete(slot) && queue.size === 0) this.#waiting.delete(slot.podUID);
   }
 
-  /** Call this when a run of the pod has kept the thread busy. */
-  charge(podUID: PodUID, spentMs: number): void {
-    this.#budget.charge(podUID, spentMs, this.#timers.nowMs());
+  /** Call this when a run has kept the thread busy. */
+  charge(slot: Slot, spentMs: number): void {
+    slot.spentMs += spentMs;
+    this.#budget.charge(slot.podUID, spentMs, this.#timers.nowMs());
+  }
+
+  /** Whether a run may make another attempt. */
+  hasTimeLeft({ podUID }: Slot): boolean {
+    return this.#budget.startsAtMs(podUID) <= this.#timers.nowMs();
   }
 
   #startWaiting(): void {
@@ -85,6 +96,7 @@ export class RunLimiter {
       slot.startedAtMs = this.#timers.nowMs();
       this.#active.add(slot);
       this.#runsOfPod.set(slot.podUID, (this.#runsOfPod.get(slot.podUID) ?? 0) + 1);
+      if (slot.hasHandshake) this.#budget.begin(slot.podUID);
       slot.start();
     }
     this.#setOverdueTimer();
@@ -93,9 +105,11 @@ export class RunLimiter {
 
   /** The first pod with fewer runs than `perPod`, and with time left, has its turn, and waits behind the others for its next one. */
   #takeNext(perPod: number): Slot | undefined {
+    const nowMs = this.#timers.nowMs();
     for (const [podUID, queue] of this.#waiting) {
-      if ((this.#runsOfPod.get(podUID) ?? 0) >= perPod || this.#budget.startsAtMs(podUID) > this.#timers.nowMs()) continue;
+      if ((this.#runsOfPod.get(podUID) ?? 0) >= perPod || this.#budget.startsAtMs(podUID) > nowMs) continue;
       const [slot] = queue;
+      if (slot!.hasHandshake && !this.#budget.leavesTime(podUID, nowMs)) continue;
       queue.delete(slot!);
       this.#waiting.delete(podUID);
       if (queue.size > 0) this.#waiting.set(podUID, queue);

@@ -14,16 +14,19 @@ function aLimiter(over: Partial<RunLimits> = {}) {
   const limiter = new RunLimiter({ ...limits, ...over }, timers);
   const started: string[] = [];
   const slots = new Map<string, Slot>();
-  const acquire = (...names: readonly string[]) => {
+  const acquireWith = (names: readonly string[], hasHandshake: boolean) => {
     for (const name of names)
       slots.set(
         name,
-        limiter.acquire(name[0] as PodUID, () => started.push(name)),
+        limiter.acquire(name[0] as PodUID, () => started.push(name), hasHandshake),
       );
   };
+  const acquire = (...names: readonly string[]) => acquireWith(names, false);
+  const acquireTLS = (...names: readonly string[]) => acquireWith(names, true);
   const release = (name: string) => limiter.release(slots.get(name)!);
-  const charge = (pod: string, ms: number) => limiter.charge(pod as PodUID, ms);
-  return { clock, started, acquire, release, charge };
+  const charge = (name: string, ms: number) => limiter.charge(slots.get(name)!, ms);
+  const hasTimeLeft = (name: string) => limiter.hasTimeLeft(slots.get(name)!);
+  return { clock, started, acquire, acquireTLS, release, charge, hasTimeLeft };
 }
 
 test('runs start at once below the limit, then pods take turns', () => {
@@ -89,12 +92,14 @@ test('a limit without active runs does not keep a pod from its guaranteed run', 
 });
 
 test('a pod that has kept the thread busy waits until its share has paid for it, and others do not', async () => {
-  const { clock, started, acquire, release, charge } = aLimiter({ active: Infinity, overdueAfterMs: Infinity });
+  const { clock, started, acquire, release, charge, hasTimeLeft } = aLimiter({ active: Infinity, overdueAfterMs: Infinity });
   acquire('a1');
-  charge('a', 500);
+  charge('a1', 500);
   release('a1');
   acquire('a2');
-  charge('a', 100);
+  assert.equal(hasTimeLeft('a2'), true);
+  charge('a2', 100);
+  assert.equal(hasTimeLeft('a2'), false);
   release('a2');
   acquire('a3', 'b1');
   assert.deepEqual(started, ['a1', 'a2', 'b1']);
@@ -106,4 +111,38 @@ test('a pod that has kept the thread busy waits until its share has paid for it,
   release('a3');
   acquire('a4');
   assert.equal(started.at(-1), 'a4');
+});
+
+const names = (pod: string, count: number) => Array.from({ length: count }, (_, index) => `${pod}${index}`);
+
+test('a pod whose handshakes are not known yet has a dozen of them at once, and others do not wait for it', () => {
+  const unlimited = { active: Infinity, overdueAfterMs: Infinity, total: 2048, perPod: 256 };
+  const { started, acquireTLS, acquire, charge, release } = aLimiter(unlimited);
+  acquireTLS(...names('a', 40));
+  acquireTLS('b1');
+  acquire('c1');
+  assert.deepEqual(started, [...names('a', 12), 'b1', 'c1']);
+  // The first one tells that they are cheap.
+  charge('a0', 1);
+  release('a0');
+  assert.equal(started.length, 42);
+});
+
+test('a pod with costly handshakes has those that its share pays for', async () => {
+  const unlimited = { active: Infinity, overdueAfterMs: Infinity, total: 2048, perPod: 256 };
+  const { clock, started, acquireTLS, charge, release } = aLimiter(unlimited);
+  acquireTLS(...names('a', 40));
+  for (let index = 0; index < started.length; index += 1) {
+    charge(`a${index}`, 50);
+    release(`a${index}`);
+  }
+  const first = started.length;
+  assert.ok(first >= 11 && first <= 13, `${first} started`);
+  // 50 ms are a twentieth of a second.
+  await clock.advance(10_000);
+  for (let index = first; index < started.length; index += 1) {
+    charge(`a${index}`, 50);
+    release(`a${index}`);
+  }
+  assert.ok(started.length >= first + 9 && started.length <= first + 12, `${started.length} started`);
 });
