@@ -116,6 +116,11 @@ export class ProbeManager {
     if (this.#pods.delete(uid)) this.#sender.send([uid]);
   }
 
+  /** Forgets all pods but these. */
+  keepOnly(known: ReadonlySet<PodUID>): void {
+    for (const uid of new Set([...this.#pods.keys(), ...this.#results.podUIDs()])) if (!known.has(uid)) this.forget(uid);
+  }
+
   /**
    * Results of unknown pods and of containers that run no more are dropped. `unknown` changes nothing: the probe itself failed (upstream throws
    * such a result away).

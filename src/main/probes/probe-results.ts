@@ -33,6 +33,10 @@ export class ProbeResults {
     if (containers.size === 0) this.#pods.delete(uid);
   }
 
+  podUIDs(): Iterable<PodUID> {
+    return this.#pods.keys();
+  }
+
   remove(uid: PodUID): void {
     this.#pods.delete(uid);
   }

@@ -22,7 +22,10 @@ import { startStatusManager, type StatusManagerStart } from './start-status-mana
 const eventDelayMs = 500;
 const configMapRetentionMs = 60_000;
 
-export type ClusterOptions = Pick<KubeletContext, 'clock' | 'random' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal'>;
+export type ClusterOptions = Pick<
+  KubeletContext,
+  'clock' | 'random' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'signal' | 'podLifecycle'
+>;
 
 export class Cluster {
   readonly client: ApiClient;

@@ -39,7 +39,6 @@ export function createApiStatusCache({
         statusManager?.set(update);
       },
       expedite: (uid) => statusManager?.expedite(uid),
-      forget: (uid) => statusManager?.forget(uid),
     },
     probes,
     resizeConditions,

@@ -6,7 +6,7 @@ import { ProbesThread } from '../threads/probes-thread.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import { probesSettings } from './thread-settings.ts';
 
-export interface ProbeManagerCreation extends Pick<KubeletContext, 'clock' | 'options' | 'log'> {
+export interface ProbeManagerCreation extends Pick<KubeletContext, 'clock' | 'options' | 'log' | 'podLifecycle'> {
   readonly probesThread: ProbeManagerOptions['thread'];
   readonly cache: RuntimeStatusCache;
   /** Containers whose postStart hook an earlier kubelet has not ended. */
@@ -19,9 +19,17 @@ export function createProbesThread({ options, threads, log, shutdown }: KubeletC
   return thread;
 }
 
-export function createProbeManager({ clock, options, log, probesThread, cache, unfinishedHooks }: ProbeManagerCreation): ProbeManager {
+export function createProbeManager({
+  clock,
+  options,
+  log,
+  podLifecycle,
+  probesThread,
+  cache,
+  unfinishedHooks,
+}: ProbeManagerCreation): ProbeManager {
   const { featureGates } = options;
-  return new ProbeManager({
+  const probes = new ProbeManager({
     thread: probesThread,
     runtimeStatus: (uid) => cache.get(uid),
     forgetsOnRestart: featureGates.enabled('ChangeContainerStatusOnKubeletRestart'),
@@ -33,4 +41,6 @@ export function createProbeManager({ clock, options, log, probesThread, cache, u
     clock,
     logger: log('probes'),
   });
+  podLifecycle.register({ name: 'probes', forgotten: (uid) => probes.forget(uid), keepOnly: (known) => probes.keepOnly(known) });
+  return probes;
 }

@@ -60,7 +60,7 @@ function applyToCopies(
   const { live, logging } = options;
   const config = live.view;
   const onFailure = (err: unknown) => log('config-reload').warn({ err }, 'A thread gets the new configuration when it starts again');
-  if (changed.has('logging.verbosity') && logging.live) setVerbosity(logging.live, config.logging.verbosity);
+  if (changed.has('logging.verbosity') && logging.live) setVerbosity(logging.live, live.running.logging.verbosity);
   cluster?.setRateLimits(config);
   runtime.images.configure(liveImagesSettings(config)).catch(onFailure);
   threads.stats.setMemoryThresholds(memoryThresholds(config)).catch(onFailure);

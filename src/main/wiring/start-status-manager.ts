@@ -7,7 +7,7 @@ import { StatusManager } from '../pods/status/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
-export interface StatusManagerStart extends Pick<KubeletContext, 'clock' | 'random' | 'log' | 'shutdown' | 'signal'> {
+export interface StatusManagerStart extends Pick<KubeletContext, 'clock' | 'random' | 'log' | 'shutdown' | 'signal' | 'podLifecycle'> {
   readonly client: ApiClient;
   readonly podManager: PodManager;
   /** The API server's pods. */
@@ -16,7 +16,7 @@ export interface StatusManagerStart extends Pick<KubeletContext, 'clock' | 'rand
 }
 
 export function startStatusManager(start: StatusManagerStart): StatusManager {
-  const { clock, random, log, shutdown, signal, client, podManager, apiPods, timelines } = start;
+  const { clock, random, log, shutdown, signal, podLifecycle, client, podManager, apiPods, timelines } = start;
   const statusManager = new StatusManager({
     client,
     apiPod: (uid) => apiPods.get(uid),
@@ -26,6 +26,11 @@ export function startStatusManager(start: StatusManagerStart): StatusManager {
     clock,
     random,
     logger: log('status-manager'),
+  });
+  podLifecycle.register({
+    name: 'status-manager',
+    forgotten: (uid) => statusManager.forget(uid),
+    keepOnly: (known) => statusManager.keepOnly(known),
   });
   shutdown.register('status-manager', () => statusManager.close());
   void statusManager.run(signal);

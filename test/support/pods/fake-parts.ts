@@ -58,7 +58,6 @@ export async function startFakeParts(node: FakeEnvironment, { exclusiveAllocatio
   const statusManager: StatusUpdateSink = {
     set: (update) => node.sink?.set(update),
     expedite: (uid) => node.sink?.expedite(uid),
-    forget: (uid) => node.sink?.forget(uid),
   };
   const probesThread = { setPods: async () => {}, removePods: async () => {}, starts: new Listeners() };
   const opened = await openPodStatuses({

@@ -20,7 +20,7 @@ export function anApiStatusCache(dependencies: Partial<ApiStatusCacheDependencie
   return new ApiStatusCache({
     node: () => ({ hostIPs: ['192.0.2.1'], runtimeName: 'containerd' }),
     mirrorOf: () => undefined,
-    sink: { set: () => {}, expedite: () => {}, forget: () => {} },
+    sink: { set: () => {}, expedite: () => {} },
     probes: new ProbeManager({
       thread: { setPods: async () => {}, removePods: async () => {}, starts: new Listeners() },
       runtimeStatus: () => null,

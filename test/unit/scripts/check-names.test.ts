@@ -96,4 +96,13 @@ table('copies of live settings', (row) => {
     ]),
   );
   row('a destructured field', () => assert.equal(check('const { kubeAPIQPS } = options.live.view;').length, 1));
+  row('a field of an alias', () =>
+    assert.equal(check('const config = options.live.view;\nstart({ qps: config.kubeAPIQPS, pods: options.config.maxPods });').length, 1),
+  );
+  row('a destructured field of an alias', () =>
+    assert.equal(
+      check('const config: KubeletConfiguration = live.view;\nconst { kubeAPIQPS } = config;\nconst { maxPods } = config.fixed;').length,
+      2,
+    ),
+  );
 });

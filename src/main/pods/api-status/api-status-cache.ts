@@ -46,8 +46,6 @@ export interface StatusUpdateSink {
   set(update: StatusUpdate): void;
   /** Writes the pod's pending status without a coalesce delay. */
   expedite(uid: PodUID): void;
-  /** Called when the cache drops the pod. */
-  forget(uid: PodUID): void;
 }
 
 interface Entry {
@@ -69,7 +67,7 @@ export interface ApiStatusCacheDependencies {
   /** A static pod's mirror pod, whose status holds what an earlier kubelet reported if it has the same manifest. */
   readonly mirrorOf: (pod: Pod) => Pod | undefined;
   readonly sink: StatusUpdateSink;
-  readonly probes: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated' | 'forget'>;
+  readonly probes: Pick<ProbeManager, 'adopt' | 'results' | 'hooks' | 'onStatusGenerated'>;
   readonly resizeConditions: { get(uid: PodUID): PodResizeConditions | undefined };
   /** Returns the pod with the resources that are in force. */
   readonly actuatedPod: (pod: AllocatedPod) => ActuatedPod;
@@ -241,8 +239,6 @@ export class ApiStatusCache {
   forget(uid: PodUID): void {
     this.#entries.delete(uid);
     this.#failed.delete(uid);
-    this.#deps.probes.forget(uid);
-    this.#deps.sink.forget(uid);
   }
 
   /** Forgets all pods but these. */

@@ -117,6 +117,11 @@ export class StatusManager implements StatusUpdateSink {
     this.#work.forget(uid);
   }
 
+  /** Drops the statuses of all pods but these. */
+  keepOnly(known: ReadonlySet<PodUID>): void {
+    for (const uid of this.#entries.keys()) if (!known.has(uid)) this.forget(uid);
+  }
+
   /** Compares each status with the API server's and corrects what other clients overwrote. */
   syncAll(): void {
     for (const [uid, entry] of this.#entries) {

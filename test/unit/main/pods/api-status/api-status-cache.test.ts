@@ -19,7 +19,7 @@ function aCache({ mirror, ...features }: { mirror?: Pod } & Partial<StatusFeatur
   const logs = aLogger();
   const statuses = anApiStatusCache({
     mirrorOf: () => mirror,
-    sink: { set: (update) => void updates.push(update), expedite: () => {}, forget: () => {} },
+    sink: { set: (update) => void updates.push(update), expedite: () => {} },
     features: statusFeaturesWith(features),
     clock: new FakeClock(),
     logger: logs.logger,

@@ -117,7 +117,6 @@ test('a pod whose status cannot be generated has the fault as its reason, and te
     sink: {
       set: ({ status }) => void published.push(`${status.phase} ${status.reason} ${status.message}`),
       expedite: () => {},
-      forget: () => {},
     },
     logger,
   });
@@ -166,7 +165,7 @@ test('a status manager that throws does not prevent a status', () => {
   const { logger } = aLogger();
   const statuses = anApiStatusCache({
     node: () => ({ hostIPs: [], runtimeName: '' }),
-    sink: { set: throwBoom, expedite: () => {}, forget: () => {} },
+    sink: { set: throwBoom, expedite: () => {} },
     logger,
   });
   assert.equal(statuses.regenerate(aPod(), null, { state: 'syncing', started: true }).phase, 'Pending');

@@ -41,7 +41,7 @@ function driver(node: FakeNode, id: ContainerID) {
 test('a status shows each result at once, without a sync', async () => {
   const { node, post, shown } = await aNode();
   const expedited: PodUID[] = [];
-  node.sink = { set: () => {}, expedite: (one) => void expedited.push(one), forget: () => {} };
+  node.sink = { set: () => {}, expedite: (one) => void expedited.push(one) };
   assert.equal(shown(), 'starting unready False False');
   await post('startup', 'success');
   assert.equal(shown(), 'started unready False False');

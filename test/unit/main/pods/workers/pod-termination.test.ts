@@ -150,7 +150,6 @@ test('the final status is published when every container has exited, whatever be
   node.sink = {
     set: ({ status, couldHaveRunningContainers: mayRun }) => void published.push(`${status.phase} ${mayRun ? 'may run' : 'has ended'}`),
     expedite: () => {},
-    forget: () => {},
   };
   const pod = aPod({ metadata: { name: 'web', uid: 'web' }, spec: { restartPolicy: 'Never' } });
   await node.add(pod);

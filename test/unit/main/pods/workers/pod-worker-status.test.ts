@@ -42,7 +42,6 @@ test('a failed task expedites the status that it caused', async () => {
   node.sink = {
     set: ({ status }) => void published.push(status.containerStatuses?.[0]?.state?.waiting?.reason ?? ''),
     expedite: () => void published.push('expedite'),
-    forget: () => {},
   };
   await node.add(aStaticPod('web'));
   const waiting = { app: { reason: 'ErrImagePull', message: 'x' } };
