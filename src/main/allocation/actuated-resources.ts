@@ -10,6 +10,8 @@ import type { PodAllocation, RecordedResources } from './pod-allocation.ts';
 
 export interface ActuatedRecord extends RecordedResources {
   readonly [resourceTruth]?: 'actuated';
+  /** Not in the checkpoint. */
+  readonly unknownMemoryRequests?: ReadonlySet<string>;
 }
 
 /**
@@ -41,9 +43,11 @@ export function computeActuated(allocation: PodAllocation, recorded: ActuatedRec
   ]);
   const podLevel = recorded?.podLevel ?? allocation.podLevel;
   const { emptyDirLimits } = allocation;
+  const { unknownMemoryRequests } = recorded ?? {};
   return {
     containers: new Map(containers),
     ...(podLevel && (podLevel.requests || podLevel.limits) && { podLevel }),
+    ...(unknownMemoryRequests && { unknownMemoryRequests }),
     ...(emptyDirLimits && {
       emptyDirLimits: new Map([...emptyDirLimits].map(([name, limit]) => [name, recorded?.emptyDirLimits?.get(name) ?? limit])),
     }),

@@ -20,7 +20,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { asAllocated, type AllocatedPod } from './allocated-pod.ts';
 import { asActuated, computeActuated, withUnknownLimits, type ActuatedRecord } from './actuated-resources.ts';
 import { readBoundedFile } from '../../shared/files/read-bounded-file.ts';
-import { reconstructAllocation } from './resize/reconstruct.ts';
+import { reconstructAllocation, withUnknownRequests } from './resize/reconstruct.ts';
 import { CheckpointWriter } from './checkpoint-writer.ts';
 import { decodeAllocations, encodeAllocations } from './checkpoint.ts';
 import {
@@ -129,7 +129,9 @@ export class AllocationManager {
     if (this.#admitted.get(uid)) return;
     const reconstructed = reconstructAllocation(pod, runtime, this.#gates);
     this.#admitted.set(uid, reconstructed ?? toAllocation(pod, this.#gates));
-    if (reconstructed?.emptyDirLimits) this.#actuated.set(uid, withUnknownLimits(reconstructed, computeActuated(reconstructed, undefined)));
+    const unknown = reconstructed && withUnknownRequests(pod, runtime, withUnknownLimits(reconstructed, {}));
+    if (reconstructed && unknown && Object.keys(unknown).length > 0)
+      this.#actuated.set(uid, { ...computeActuated(reconstructed, undefined), ...unknown });
     else this.#actuated.delete(uid);
     this.#writer.writeWithin(writeDelayMs);
   }
@@ -212,9 +214,16 @@ export class AllocationManager {
     const before = computeActuated(allocation, this.#actuated.get(uid));
     const limits = new Map([...(before.emptyDirLimits ?? []), ...(changes.emptyDirLimits ?? [])]);
     const containers = new Map([...before.containers, ...changes.containers]);
-    const after = { ...before, ...changes, containers, ...(limits.size > 0 && { emptyDirLimits: limits }) };
+    const { unknownMemoryRequests, ...known } = { ...before, ...changes };
+    const unknown = changes.unknownMemoryRequests ?? unknownMemoryRequests?.difference(new Set(changes.containers.keys())) ?? new Set();
+    const after = {
+      ...known,
+      containers,
+      ...(limits.size > 0 && { emptyDirLimits: limits }),
+      ...(unknown.size > 0 && { unknownMemoryRequests: unknown }),
+    };
     // Everything is in force.
-    if (isSameAllocation(after, computeActuated(allocation, undefined))) this.#actuated.delete(uid);
+    if (unknown.size === 0 && isSameAllocation(after, computeActuated(allocation, undefined))) this.#actuated.delete(uid);
     else this.#actuated.set(uid, after);
     this.#writer.writeWithin(actuatedDelayMs);
   }

@@ -67,6 +67,28 @@ const foundBugs: readonly KnownHistory[] = [
     useEvents: true,
   },
   {
+    name: 'a container has the memory request that is allocated, also when its record was lost before its first status',
+    operations: [
+      { type: 'create', slot: 0, shape: 25, policy: 'Always', graceSeconds: 1 },
+      { type: 'wait', ms: 100 },
+      { type: 'resize', slot: 0, pick: 0, cpu: 1, memory: 0, parts: 'memory' },
+      { type: 'loseCheckpoint', which: 'both', how: 'removed' },
+    ],
+    useEvents: false,
+    cgroupVersion: 2,
+  },
+  {
+    name: 'a Guaranteed container stays so when its record was lost before its first status',
+    operations: [
+      { type: 'create', slot: 0, shape: 18, policy: 'Always', graceSeconds: 1 },
+      { type: 'wait', ms: 100 },
+      { type: 'resize', slot: 0, pick: 0, cpu: 6, memory: 0, parts: 'both' },
+      { type: 'loseCheckpoint', which: 'allocated', how: 'removed' },
+    ],
+    useEvents: false,
+    cgroupVersion: 2,
+  },
+  {
     name: 'a pod without a record and without containers is admitted with what is asked for then',
     operations: [
       { type: 'create', slot: 0, shape: 17, policy: 'Always', graceSeconds: 1 },

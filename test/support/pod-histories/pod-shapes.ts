@@ -87,6 +87,7 @@ export const sizedShapes: readonly object[] = [
     volumes: [{ name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '64Mi' } }],
     containers: [container('app', 'run', sized({ cpu: '100m', memory: '64Mi' }, { cpu: '200m', memory: '128Mi' }))],
   },
+  { containers: [container('app', 'run', sized({ cpu: '100m', memory: '64Mi' }, {})), container('other', 'run')] },
 ];
 
 /** As the API server would store it. */

@@ -53,8 +53,29 @@ export function reconstructActuated(
 ): ActuatedResources {
   const { resources } = allocated.spec;
   const reported = pod.status?.resources;
-  const found = inForce(pod, allocated, runtime, podLevel ? resources && reported && only(reported, resources) : undefined);
+  const ofPod = podLevel ? resources && reported && only(reported, resources) : undefined;
+  const found = withUnknownRequests(pod, runtime, inForce(pod, allocated, runtime, ofPod));
   return memoryBackedVolumes ? withUnknownLimits({ containers: new Map(), emptyDirLimits: memoryLimitsOf(allocated.spec) }, found) : found;
+}
+
+/**
+ * The runtime does not report requests for memory, which memory.min, memory.low and memory.high depend on. The status that this node has last reported does, unless
+ * the kubelet before this one has ended before it showed the container as running. A container that would be restarted for it keeps what it has.
+ */
+export function withUnknownRequests<T extends object>(
+  pod: Pod,
+  runtime: RuntimePodStatus | null,
+  record: T,
+): T & Pick<ActuatedResources, 'unknownMemoryRequests'> {
+  const reported = new Set(reportedContainers(pod).flatMap(({ name, resources }) => (resources ? [name] : [])));
+  const running = new Set(runtime?.containers.flatMap(({ name, state }) => (state === 'running' ? [name] : [])));
+  const names = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap(({ name, resources, resizePolicy = [] }) => {
+    const mustRestart = resizePolicy.some(
+      ({ resourceName, restartPolicy }) => resourceName === 'memory' && restartPolicy === 'RestartContainer',
+    );
+    return running.has(name) && !reported.has(name) && !mustRestart && resources?.requests?.['memory'] !== undefined ? [name] : [];
+  });
+  return names.length === 0 ? record : { ...record, unknownMemoryRequests: new Set(names) };
 }
 
 /** @param podLimits whose limits a container without its own has */
@@ -72,10 +93,17 @@ function inForce(
     if (!isRunning) return [];
     const resources = withPodLimits(withReported(container.resources ?? {}, status), podLimits);
     const actual = instance?.resources ? actualResources(resources, instance.resources, resources.requests?.['memory']) : resources;
-    return [[container.name, actual]];
+    return [[container.name, status?.resources ? actual : withEqualMemory(resources, actual)]];
   });
   const podLevel = spec.resources && pod.status?.resources && only(pod.status.resources, spec.resources);
   return { containers: new Map(containers), ...(podLevel && { podLevel }) };
+}
+
+/** Nobody knows the request in force. One that equals its limit does so after each resize: none changes the QoS class. */
+function withEqualMemory({ requests, limits }: ResourceRequirements, actual: ResourceRequirements): ResourceRequirements {
+  const limit = actual.limits?.['memory'];
+  if (limit === undefined || requests?.['memory'] === undefined || requests['memory'] !== limits?.['memory']) return actual;
+  return { ...actual, requests: { ...actual.requests, memory: limit } };
 }
 
 function reportedContainers({ status }: Pod): readonly ContainerStatus[] {

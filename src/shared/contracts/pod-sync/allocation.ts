@@ -50,4 +50,6 @@ export interface ActuatedResources {
   readonly podLevel?: ResourceRequirements;
   /** The size limits of volumes in memory, by volume. */
   readonly emptyDirLimits?: ReadonlyMap<string, string>;
+  /** Running containers of whose memory request nothing tells what is in force: the runtime gets it again. */
+  readonly unknownMemoryRequests?: ReadonlySet<string>;
 }

@@ -62,7 +62,8 @@ function containerResize(
   const recorded = actuated.containers.get(container.name);
   // Nothing proves another value: the runtime made it from this allocation.
   if (recorded === undefined) return null;
-  const current = resizableResources(withPodLimits(recorded, podLevelResizes ? actuated.podLevel : undefined));
+  const known = resizableResources(withPodLimits(recorded, podLevelResizes ? actuated.podLevel : undefined));
+  const current = actuated.unknownMemoryRequests?.has(container.name) ? { ...known, memoryRequest: 0 } : known;
   return isSameResizable(current, desired) ? null : { current, desired };
 }
 

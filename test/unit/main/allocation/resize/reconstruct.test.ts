@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { asAllocated } from '../../../../../src/main/allocation/index.ts';
 import { isResizeInProgress } from '../../../../../src/main/allocation/resize/progress.ts';
 import { reconstructActuated, reconstructAllocation } from '../../../../../src/main/allocation/resize/reconstruct.ts';
-import type { ContainerStatus, Pod, PodStatus, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
+import type { Container, ContainerStatus, Pod, PodStatus, ResourceRequirements } from '../../../../../src/shared/kubernetes/api.ts';
 import type { RuntimeContainerResources, RuntimePodStatus } from '../../../../../src/shared/contracts/runtime-status.ts';
 import { table } from '../../../../support/table.ts';
 import { aContainer, aPod } from '../../../../support/pods/pods.ts';
@@ -116,4 +116,29 @@ test('the size of a volume in memory is not known when its record is lost', () =
   const record = { containers: new Map(), emptyDirLimits };
   assert.equal(isResizeInProgress(asAllocated(pod), null, record, true), false);
   assert.equal(reconstructActuated(pod, pod, null, { podLevel: true }).emptyDirLimits, undefined);
+});
+
+const memory = (request: string, limit?: string) => ({ requests: { memory: request }, ...(limit && { limits: { memory: limit } }) });
+const limitedTo = (memoryLimitBytes: number) => runtimeOf('running', { cpuShares: 2, cpuQuota: 0, cpuPeriod: 0, memoryLimitBytes });
+
+test('a memory request that was never reported equals its limit where it does in the spec', () => {
+  const allocated = (resources: ResourceRequirements) =>
+    appOf(aPod({ spec: { containers: [aContainer({ resources })] } }), limitedTo(2 ** 26));
+  assert.deepEqual(allocated(memory('32Mi', '32Mi')), memory('64Mi', '64Mi'));
+  assert.deepEqual(allocated(memory('32Mi', '128Mi')), memory('32Mi', '64Mi'));
+});
+
+test('a memory request that was never reported is not known, but for a container that a resize would restart', () => {
+  const unknownOf = (resizePolicy: Container['resizePolicy'], status?: PodStatus) => {
+    const resources = memory('32Mi');
+    const pod = aPod({
+      spec: { containers: [aContainer({ resources, ...(resizePolicy && { resizePolicy }) })] },
+      ...(status && { status }),
+    });
+    return reconstructActuated(pod, pod, limitedTo(0), { podLevel: true }).unknownMemoryRequests;
+  };
+  assert.deepEqual(unknownOf(undefined), new Set(['app']));
+  assert.deepEqual(unknownOf([{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }]), new Set(['app']));
+  assert.equal(unknownOf([{ resourceName: 'memory', restartPolicy: 'RestartContainer' }]), undefined);
+  assert.equal(unknownOf(undefined, statusOf(memory('64Mi'), running)), undefined);
 });
