@@ -22,10 +22,10 @@ async function aNode(...milliCPUs: readonly number[]) {
   return node;
 }
 
-function put(node: ModelNode, name: string, milliCPU: number, generation = 1): void {
+function put(node: ModelNode, name: string, milliCPU: number, generation = 1, memory = '1Mi'): void {
   const before = node.api.pods.pods.get(name);
   const pod = before ?? (shapedPod(shape, { name, uid: name, policy: 'Always', graceSeconds: 1 }) as unknown as Pod);
-  const amounts = { cpu: `${milliCPU}m`, memory: '1Mi' };
+  const amounts = { cpu: `${milliCPU}m`, memory };
   const containers = pod.spec.containers.map((container) => ({ ...container, resources: { requests: amounts, limits: amounts } }));
   node.api.put({ ...pod, metadata: { ...pod.metadata, generation }, spec: { ...pod.spec, containers } });
 }
@@ -100,4 +100,63 @@ test('a hundred resizes delay the start of another pod by one call of the runtim
   assert.ok(beside - alone <= callMs, `${beside} ms beside resizes, ${alone} ms alone`);
   await node.clock.advance(3000);
   assert.ok(names.every((name) => allocatedOf(node, name) === '200m' && !isDeferred(node, name)));
+});
+
+/** Returns when the runtime was asked to update a container, from a resize on. */
+async function updatesOf(times: number, seconds: number) {
+  const node = await aNode(100);
+  const atMs: number[] = [];
+  node.onCall((name, ms) => name === 'UpdateContainerResources' && atMs.push(ms));
+  await node.apply({ type: 'fault', call: 'UpdateContainerResources', kind: 'fail', times });
+  put(node, 'pod-0', 200, 2);
+  await node.clock.advance(seconds * 1000);
+  const [app] = statusOf(node, 'pod-0')?.containerStatuses ?? [];
+  const progress = statusOf(node, 'pod-0')?.conditions?.find(({ type }) => type === 'PodResizeInProgress');
+  node[Symbol.dispose]();
+  return {
+    pauses: atMs.slice(1).map((ms, index) => ms - atMs[index]!),
+    cpu: app?.resources?.limits?.['cpu'],
+    restarts: app?.restartCount,
+    progress,
+  };
+}
+
+test('an update that the runtime refuses three times is repeated with growing pauses, at most once a second', async () => {
+  const { pauses, cpu, restarts, progress } = await updatesOf(3, 60);
+  assert.deepEqual([pauses.length, cpu, restarts, progress], [3, '200m', 0, undefined]);
+  assert.ok(
+    pauses.every((pause, index) => pause >= Math.max(1000, pauses[index - 1] ?? 0)),
+    pauses.join(' '),
+  );
+});
+
+test('an update that the runtime never does is asked for at most ten times in the first minute, and the container goes on', async () => {
+  const { pauses, cpu, restarts, progress } = await updatesOf(Infinity, 60);
+  assert.deepEqual([cpu, restarts, progress?.reason], ['100m', 0, 'Error']);
+  assert.ok(pauses.length < 10, pauses.join(' '));
+});
+
+test('a limit below the usage is in force within ten seconds of the moment at which less is used', async () => {
+  using node = await aNode();
+  const [before, after] = ['256Mi', '100Mi'];
+  put(node, 'pod-0', 100, 1, before);
+  await node.clock.advance(1000);
+  await node.apply({ type: 'use', pick: 0, share: 0.6 });
+  await node.clock.advance(1000);
+  put(node, 'pod-0', 100, 2, after);
+  await node.clock.advance(20_000);
+  const shown = () => {
+    const { containerStatuses: [app] = [], conditions = [] } = statusOf(node, 'pod-0') ?? {};
+    const { requests, limits } = app?.resources ?? {};
+    return [
+      requests?.['memory'],
+      limits?.['memory'],
+      conditions.find(({ type }) => type === 'PodResizeInProgress')?.reason,
+      app?.restartCount,
+    ];
+  };
+  assert.deepEqual(shown(), [before, before, 'Error', 0]);
+  await node.apply({ type: 'use', pick: 0, share: 0 });
+  await node.clock.advance(10_000 + soonMs);
+  assert.deepEqual(shown(), [after, after, undefined, 0]);
 });
