@@ -20,7 +20,7 @@ import {
   restartsByPolicy,
   waitsForLessUsage,
 } from '../../support/cluster/resize-scenarios.ts';
-import { guaranteed, Resizes } from '../../support/cluster/resizes.ts';
+import { appOf, guaranteed, pendingReason, Resizes, withResources } from '../../support/cluster/resizes.ts';
 import { PrivateRegistry } from '../../support/kubelet/private-registry.ts';
 import { aBusybox, aManifest } from '../../support/kubelet/test-node.ts';
 
@@ -290,6 +290,21 @@ describe('containerd 2.1', () => {
     const { [updates]: count } = await resizes().metric('kubelet_runtime_operations_total');
     const { [updates]: errors } = await resizes().metric('kubelet_runtime_operations_errors_total');
     assert.deepEqual([count, errors], [1, 1]);
+  });
+
+  test('a resize that does not fit is deferred, also by the next kubelet, and decided again when less is asked for', async () => {
+    const [small, greedy, less] = [20, 2 * (await resizes().allocatableMilliCPU()), 40].map((milli) => guaranteed(`${milli}m`, '16Mi'));
+    await cluster.create('greedy', withResources(small!));
+    const { status } = await cluster.untilRunning('greedy');
+    await resizes().of('greedy', greedy!);
+    const deferred = await resizes().untilDeferred('greedy');
+    assert.deepEqual(appOf(deferred)?.allocatedResources, small!.requests);
+    await cluster.restartKubelet('SIGKILL');
+    await cluster.untilReady();
+    assert.deepEqual([pendingReason(await cluster.get('greedy')), (await resizes().values('greedy'))[0]], ['Deferred', '20']);
+    await resizes().of('greedy', less!);
+    const resized = await resizes().until('greedy', ({ resources }) => resources?.limits?.['cpu'] === '40m');
+    assert.equal(appOf(resized)?.containerID, status?.containerStatuses?.[0]?.containerID);
   });
 
   test('the API server refuses a resize that changes the QoS class', async () => {
