@@ -1,6 +1,6 @@
 /**
- * Ends the pods of the node before its shutdown, one group after the other. The next group begins when nothing is left of a group's pods, their volumes
- * included, or when its time is over. Upstream: killPods in pkg/kubelet/nodeshutdown/nodeshutdown_manager.go.
+ * Ends the pods of the node before its shutdown, one group after the other. The next group begins when nothing is left of a group's pods, and their volumes are
+ * unstaged and not in use any more for the attach-detach controller, or when its time is over; upstream waits for unmounts only. Upstream: killPods in pkg/kubelet/nodeshutdown/nodeshutdown_manager.go.
  */
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -16,6 +16,8 @@ export interface EndPodsDependencies {
   readonly kill: (uid: PodUID, options: KillPodOptions) => Promise<void>;
   /** Resolves when nothing is left of the pod on this node. */
   readonly untilFinished: (uid: PodUID) => Promise<void>;
+  /** Resolves when no volume is left on this node that no pod uses, or when the signal aborts. */
+  readonly untilVolumesReleased: (signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -25,20 +27,22 @@ const failed: FailedPod = { reason: 'Terminated', message, disruption: { reason:
 
 /** Ends no further group when the signal aborts: the shutdown was cancelled. */
 export async function endPods(groups: readonly ShutdownGroup[], dependencies: EndPodsDependencies, signal: AbortSignal): Promise<void> {
-  const { clock, logger } = dependencies;
+  const { clock, logger, untilVolumesReleased } = dependencies;
   for (const { period, pods } of groups) {
     if (signal.aborted) return;
-    if (pods.length === 0) continue;
     const fields = { priority: period.priority, gracePeriod: period.shutdownGracePeriodSeconds };
     const isOver = new AbortController();
-    const ended = Promise.all(pods.map((pod) => endPod(pod, gracePeriodSeconds(pod, period), dependencies))).then(() => 'ended' as const);
+    // The driver of their volumes may be a pod of the next group. A group without pods may follow some that have been deleted.
+    const ended = Promise.all(pods.map((pod) => endPod(pod, gracePeriodSeconds(pod, period), dependencies)))
+      .then(() => untilVolumesReleased(isOver.signal))
+      .then(() => 'ended' as const);
     const timeout = clock
       .sleep(period.shutdownGracePeriodSeconds * 1000, AbortSignal.any([signal, isOver.signal]))
       .then(() => 'timeout' as const)
       .catch(() => 'cancelled' as const);
     const result = await Promise.race([ended, timeout]);
     isOver.abort();
-    if (result === 'ended') logger.info(fields, 'Done waiting for all pods in group to terminate');
+    if (result === 'ended' && pods.length > 0) logger.info(fields, 'Done waiting for all pods in group to terminate');
     else if (result === 'timeout') logger.warn(fields, 'Shutdown manager pod killing time out');
   }
 }

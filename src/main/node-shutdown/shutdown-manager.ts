@@ -18,7 +18,7 @@ import type { ShutdownRecord } from './shutdown-record.ts';
 import { groupByPriority, totalMs, type ShutdownPeriod } from './shutdown-periods.ts';
 import type { Inhibitor } from './take-inhibitor.ts';
 
-export interface ShutdownManagerDependencies extends Pick<EndPodsDependencies, 'kill' | 'untilFinished'> {
+export interface ShutdownManagerDependencies extends Pick<EndPodsDependencies, 'kill' | 'untilFinished' | 'untilVolumesReleased'> {
   readonly periods: readonly ShutdownPeriod[];
   readonly openSession: (onPrepare: (isShuttingDown: boolean) => void) => Promise<LogindSession>;
   readonly activePods: () => readonly AllocatedPod[];

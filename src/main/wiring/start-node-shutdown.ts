@@ -8,7 +8,7 @@ import type { NodeServices } from './node-services.ts';
 import type { PodStates } from '../pods/lifecycle/pod-states.ts';
 
 export interface NodeShutdownStart extends Pick<KubeletContext, 'clock' | 'options' | 'nodeName' | 'log' | 'shutdown' | 'podLifecycle'> {
-  readonly nodeServices: Pick<NodeServices, 'shutdown'>;
+  readonly nodeServices: Pick<NodeServices, 'shutdown' | 'volumesInUse'>;
   readonly workers: Pick<PodWorkers, 'kill'>;
   readonly podStates: PodStates;
   readonly activePods: Pick<ActivePods, 'list'>;
@@ -17,7 +17,7 @@ export interface NodeShutdownStart extends Pick<KubeletContext, 'clock' | 'optio
 
 export function startNodeShutdown(start: NodeShutdownStart): void {
   const { clock, options, nodeName, log, shutdown, workers, activePods, events } = start;
-  const { shutdown: state } = start.nodeServices;
+  const { shutdown: state, volumesInUse } = start.nodeServices;
   const { config, flags, featureGates } = options;
   const logger = log('node-shutdown');
   const periods = shutdownPeriods(config, featureGates);
@@ -39,6 +39,7 @@ export function startNodeShutdown(start: NodeShutdownStart): void {
       activePods: () => activePods.list(),
       kill: (uid, killOptions) => workers.kill(uid, killOptions),
       untilFinished: (uid) => (start.podStates.isFinished(uid) ? Promise.resolve() : waits.until(uid)),
+      untilVolumesReleased: (signal) => volumesInUse.untilUnusedReleased(signal),
       state,
       record: showsTimes ? new ShutdownRecord(flags.rootDirectory, logger) : null,
       nodeName,

@@ -107,7 +107,8 @@ export interface VolumeOnNode {
  */
 export type VolumesNotification =
   | { readonly type: 'recovered'; readonly volumes: readonly VolumeOnNode[]; readonly areRecordsLost: boolean }
-  | { readonly type: 'added' | 'removed'; readonly volume: VolumeOnNode };
+  /** `unused`: no pod on this node uses the volume any more. Its unstage follows, and is repeated until it succeeds. */
+  | { readonly type: 'added' | 'unused' | 'removed'; readonly volume: VolumeOnNode };
 
 export interface VolumesApi {
   /** Resolves when the records are read, after the notification. Rejects when they can't be read. */

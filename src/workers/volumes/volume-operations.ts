@@ -224,9 +224,13 @@ export class VolumeOperations {
   }
 
   #afterOperation(volume: KnownVolume, { retryNow = false } = {}): void {
+    const { table } = this.#options;
     const retry = this.#retries.get(volume);
-    if (shouldUnstage(volume) && (!retry || retryNow)) void this.#queues.run(keyOf(volume), () => this.#unstageIfUnused(volume));
-    this.#options.table.settle(volume);
+    if (shouldUnstage(volume) && (!retry || retryNow)) {
+      table.release(volume);
+      void this.#queues.run(keyOf(volume), () => this.#unstageIfUnused(volume));
+    }
+    table.settle(volume);
   }
 
   /** Never rejects. */

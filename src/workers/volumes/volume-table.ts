@@ -65,6 +65,11 @@ export class VolumeTable {
     this.#post?.({ type: 'added', volume: toVolumeOnNode(volume) });
   }
 
+  /** Call this when the volume is to be unstaged. */
+  release(volume: KnownVolume): void {
+    this.#post?.({ type: 'unused', volume: toVolumeOnNode(volume) });
+  }
+
   /** Call this when an operation on the volume has ended. Drops what is not on the node any more. */
   settle(volume: KnownVolume): void {
     if (volume.staged !== undefined || volume.published.size > 0 || volume.expected > 0) return;

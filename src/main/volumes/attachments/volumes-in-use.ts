@@ -27,9 +27,14 @@ export class VolumesInUse {
   readonly #wanted = new Map<VolumeOwner, string>();
   /** Names that the Node may still list. */
   readonly #ended = new Set<string>();
+  /** Volumes that are being unstaged, by unique name. */
+  readonly #unused = new Set<string>();
+  /** What the Node of the API server lists. */
+  #listed: ReadonlySet<string> = new Set();
   #acknowledged: ReadonlySet<string> = new Set();
   readonly #changed = new Listeners();
   readonly #acknowledgements = new Listeners();
+  readonly #releases = new Listeners();
 
   /** Called when the list has changed. */
   onChanged(listener: () => void): void {
@@ -48,7 +53,21 @@ export class VolumesInUse {
   receive(notification: VolumesNotification): void {
     if (notification.type === 'recovered') this.#setOnNode(notification.volumes, notification.areRecordsLost);
     else if (notification.type === 'added') this.#add(notification.volume);
+    else if (notification.type === 'unused') this.#unused.add(nameOf(notification.volume));
     else this.#remove(nameOf(notification.volume));
+    this.#releases.notify();
+  }
+
+  /** Resolves when all volumes that no pod uses are unstaged, and the API server does not list them any more. The signal ends the wait. */
+  async untilUnusedReleased(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const areReleased = () => this.#unused.size === 0 && this.#ended.isDisjointFrom(this.#listed);
+    const remove = this.#releases.add(() => areReleased() && resolve());
+    const end = () => resolve();
+    signal.addEventListener('abort', end);
+    if (!areReleased() && !signal.aborted) await promise;
+    signal.removeEventListener('abort', end);
+    remove();
   }
 
   /** The pod waits for the volume, or uses it. */
@@ -93,16 +112,19 @@ export class VolumesInUse {
    * wants it again waits for the one after that.
    */
   reported({ volumesInUse }: StatusWithVolumes): void {
-    this.#acknowledged = new Set(volumesInUse ?? []).intersection(this.#used());
+    this.#listed = new Set(volumesInUse ?? []);
+    this.#acknowledged = this.#listed.intersection(this.#used());
     this.#acknowledgements.notify();
+    this.#releases.notify();
   }
 
   /** Another writer, or a write that was thought to be lost, may have removed a name: it is added again at once. */
   onNodeChange(status: StatusWithVolumes): void {
-    const listed = new Set(status.volumesInUse ?? []);
-    this.#acknowledged = this.#acknowledged.intersection(listed);
+    this.#listed = new Set(status.volumesInUse ?? []);
+    this.#acknowledged = this.#acknowledged.intersection(this.#listed);
     const needed = this.list(status, noLeftMounts) ?? [];
-    if (needed.some((name) => !listed.has(name))) this.#changed.notify();
+    if (needed.some((name) => !this.#listed.has(name))) this.#changed.notify();
+    this.#releases.notify();
   }
 
   /** Whether the API server knows that this node uses the volume. */
@@ -113,6 +135,7 @@ export class VolumesInUse {
   #setOnNode(volumes: readonly VolumeOnNode[], areRecordsLost: boolean): void {
     const before = this.#onNode ?? new Map<string, boolean>();
     this.#onNode = new Map(volumes.map((volume) => [nameOf(volume), volume.needsAttachment]));
+    for (const name of this.#unused) if (!this.#onNode.has(name)) this.#unused.delete(name);
     this.#areRecordsLost ||= areRecordsLost;
     for (const name of before.keys()) this.#dropIfUnused(name);
     this.#changed.notify();
@@ -121,12 +144,14 @@ export class VolumesInUse {
   #add(volume: VolumeOnNode): void {
     const name = nameOf(volume);
     this.#ended.delete(name);
+    this.#unused.delete(name);
     if (this.#onNode?.get(name) === volume.needsAttachment) return;
     this.#onNode?.set(name, volume.needsAttachment);
     this.#changed.notify();
   }
 
   #remove(name: string): void {
+    this.#unused.delete(name);
     if (!this.#onNode?.delete(name)) return;
     this.#dropIfUnused(name);
     this.#changed.notify();

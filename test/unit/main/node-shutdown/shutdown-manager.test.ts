@@ -8,6 +8,7 @@ import type { PodUID } from '../../../../src/shared/kubernetes/ids.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { aLogger } from '../../../support/logger.ts';
 import { aPod } from '../../../support/pods/pods.ts';
+import { table } from '../../../support/table.ts';
 
 /** logind and D-Bus as the manager sees them. */
 class FakeLogind {
@@ -81,6 +82,7 @@ function aManager(over: Partial<ShutdownManagerDependencies> = {}) {
       await clock.sleep(2000);
     },
     untilFinished: (uid) => (ending.has(uid) ? clock.sleep(1000) : new Promise(() => {})),
+    untilVolumesReleased: async () => {},
     state,
     record: { load: async () => {}, store: async (stored) => void times.push(stored) },
     nodeName: 'node-1',
@@ -99,6 +101,18 @@ test('a node holds one lock, and logind waits as long as all pods may take', asy
   assert.equal(logind.locks.size, 1);
   assert.equal(logind.maxDelayMs, 30_000);
   assert.deepEqual(killed, []);
+});
+
+table('a group begins when the volumes of the pods before it are released', (row) => {
+  const startsAfter = async (releaseMs: number, highAtMs: number) => {
+    const node = aManager({ untilVolumesReleased: (signal) => node.clock.sleep(releaseMs, signal).catch(() => {}) });
+    await node.clock.advance(1000);
+    node.logind.announce(true);
+    await node.clock.advance(25_000);
+    assert.deepEqual(node.killed[1], [highAtMs, 'high', 10]);
+  };
+  row('soon', () => startsAfter(5000, 9000));
+  row('never in its time', () => startsAfter(60_000, 21_000));
 });
 
 test('a longer delay of logind is kept', async () => {

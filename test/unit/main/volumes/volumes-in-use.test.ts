@@ -9,6 +9,7 @@ import {
 } from '../../../../src/main/volumes/attachments/compute-volumes-in-use.ts';
 import { volumeOwner, VolumesInUse } from '../../../../src/main/volumes/attachments/volumes-in-use.ts';
 import { uniqueVolumeName } from '../../../../src/shared/kubernetes/attachment-names.ts';
+import { settle } from '../../../support/fake-clock.ts';
 import { table } from '../../../support/table.ts';
 
 const v1 = uniqueVolumeName('d', 'v1');
@@ -120,6 +121,29 @@ test('a name that another writer removes is not reported any more, and written a
   assert.deepEqual([inUse.isReported(v1), changes()], [true, 2]);
   inUse.onNodeChange({ volumesInUse: null });
   assert.deepEqual([inUse.isReported(v1), changes()], [false, 3]);
+});
+
+test('the wait for volumes that no pod uses ends when they are unstaged and the Node does not list them', async () => {
+  const { inUse } = aList();
+  const steps: string[] = [];
+  const never = new AbortController().signal;
+  await inUse.untilUnusedReleased(never);
+  inUse.receive({ type: 'recovered', volumes: [volume('v1'), volume('v2')], areRecordsLost: false });
+  inUse.reported({ volumesInUse: [v1, v2] });
+  // One that a pod uses is not waited for.
+  await inUse.untilUnusedReleased(never);
+  inUse.receive({ type: 'unused', volume: volume('v1') });
+  const released = inUse.untilUnusedReleased(never).then(() => steps.push('released'));
+  inUse.receive({ type: 'removed', volume: volume('v1') });
+  await settle();
+  steps.push('unstaged');
+  inUse.reported({ volumesInUse: [v2] });
+  await released;
+  assert.deepEqual(steps, ['unstaged', 'released']);
+  inUse.receive({ type: 'unused', volume: volume('v2') });
+  await inUse.untilUnusedReleased(AbortSignal.abort());
+  inUse.receive({ type: 'added', volume: volume('v2') });
+  await inUse.untilUnusedReleased(never);
 });
 
 test('a thread that starts again removes what is gone', () => {
