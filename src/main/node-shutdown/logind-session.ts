@@ -26,7 +26,7 @@ const overrideFile = `${overrideFolder}/99-kubelet.conf`;
 const SIGHUP = 1;
 
 /** @param onPrepare called with logind's signals: true at the start of a shutdown, false when it was cancelled */
-export async function openLogindSession(onPrepare: (isShuttingDown: boolean) => void, socket = systemBusSocket): Promise<LogindSession> {
+export async function openLogindSession(onPrepare: (isShuttingDown: boolean) => void, socket = systemBusSocket()): Promise<LogindSession> {
   const closed = Promise.withResolvers<void>();
   const bus = await openBus({
     socket,

@@ -26,7 +26,11 @@ export interface BusOptions {
 /** Replies of systemd are far smaller. */
 const maxMessageSize = 1024 * 1024;
 
-export const systemBusSocket = '/run/dbus/system_bus_socket';
+/** The socket of the system bus: of DBUS_SYSTEM_BUS_ADDRESS, as upstream's library, or the usual one. Other transports than unix sockets are not supported. */
+export function systemBusSocket(address = process.env['DBUS_SYSTEM_BUS_ADDRESS'] ?? ''): string {
+  const [, path] = /(?:^|;)unix:(?:[^;]*,)?path=([^,;]+)/.exec(address) ?? [];
+  return path?.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))) ?? '/run/dbus/system_bus_socket';
+}
 
 /** Rejects when the socket cannot be connected, or the greeting fails. */
 export async function openBus({ socket, isDirect = false, timeoutMs, signal, onSignal, onClose }: BusOptions): Promise<MessageBus> {

@@ -7,37 +7,11 @@ import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { messageType, type Message } from 'dbus-native';
 import { marshall } from 'dbus-native/lib/message.js';
-import koffi from 'koffi';
 import { takeInhibitor } from '../../../src/main/node-shutdown/take-inhibitor.ts';
+import { sendWithDescriptors } from '../../support/dbus/send-with-descriptors.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'take-inhibitor-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
-
-const libc = koffi.load(null);
-const vector = koffi.struct({ base: 'void *', length: 'size_t' });
-const header = koffi.struct({
-  name: 'void *',
-  nameLength: 'unsigned int',
-  iov: koffi.pointer(vector),
-  iovLength: 'size_t',
-  control: 'void *',
-  controlLength: 'size_t',
-  flags: 'int',
-});
-const sendmsg = libc.func('sendmsg', 'intptr_t', ['int', koffi.pointer(header), 'int']);
-
-/** Sends the bytes with descriptors. */
-function sendWithDescriptors(socket: Socket, data: Buffer, descriptors: readonly number[]): void {
-  const control = Buffer.alloc(16 + Math.ceil(descriptors.length / 2) * 8);
-  control.writeBigUInt64LE(BigInt(16 + descriptors.length * 4), 0);
-  control.writeInt32LE(1, 8);
-  control.writeInt32LE(1, 12);
-  descriptors.forEach((fd, index) => control.writeInt32LE(fd, 16 + index * 4));
-  const { fd } = (socket as unknown as { _handle: { fd: number } })._handle;
-  const iov = [{ base: data, length: data.length }];
-  const message = { name: null, nameLength: 0, iov, iovLength: 1, control, controlLength: control.length, flags: 0 };
-  assert.equal(sendmsg(fd, message, 0), data.length);
-}
 
 type Answer = (socket: Socket) => void;
 

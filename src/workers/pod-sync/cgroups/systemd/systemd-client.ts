@@ -28,7 +28,7 @@ export interface SystemdSocket {
 }
 
 const defaultSockets: readonly SystemdSocket[] = [
-  { path: systemBusSocket, direct: false },
+  { path: systemBusSocket(), direct: false },
   { path: '/run/systemd/private', direct: true },
 ];
 const destination = 'org.freedesktop.systemd1';
