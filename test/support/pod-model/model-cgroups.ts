@@ -65,7 +65,6 @@ export class ModelCgroups {
       read: async (path, _, file) => this.#cgroups.get(path)?.get(file),
       hasValues: async (path, files) => files.every(({ file, value }) => (this.#cgroups.get(path)?.get(file) ?? value) === value),
       memoryUsage: usageOf,
-      memoryUsageOf: usageOf,
       children: async (path) => this.#containersIn(path).map(({ id }) => id),
       killAll: async () => {},
       thaw: async () => {},

@@ -1,8 +1,8 @@
-/** Converts a cgroup's resources to writes of kernel files. Pure. The order and the values are runc's. */
+/** Converts a cgroup's resources to writes of kernel files. Pure. The order and the values are those that runc writes. */
 import { weightFromShares, type CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
 
 export interface CgroupFile {
-  /** The hierarchy in v1. */
+  /** v1 has a hierarchy of this name. */
   readonly controller: string;
   readonly file: string;
   readonly value: string;
@@ -15,6 +15,9 @@ export function toCgroupFiles(resources: CgroupResources, version: 1 | 2, hugePa
   const files = version === 1 ? filesV1(resources) : filesV2(resources);
   return [...files, ...hugePageFiles(resources, version, hugePageSizes)];
 }
+
+/** The kernel's default for `cpu.cfs_period_us` and for the second number of `cpu.max`. */
+const defaultPeriodUs = 100_000;
 
 function filesV1({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit, cpusetCpus }: CgroupResources): CgroupFile[] {
   const files: CgroupFile[] = [];
@@ -35,7 +38,7 @@ function filesV2({ cpuShares, cpuPeriodUs, cpuQuotaUs, memoryBytes, pidsLimit, c
   const files: CgroupFile[] = [];
   const add = (controller: string, file: string, value: string) => files.push({ controller, file, value });
   if (cpuShares !== undefined) add('cpu', 'cpu.weight', String(weightFromShares(cpuShares)));
-  if (cpuQuotaUs || cpuPeriodUs) add('cpu', 'cpu.max', `${(cpuQuotaUs ?? 0) > 0 ? cpuQuotaUs : 'max'} ${cpuPeriodUs ?? 100_000}`);
+  if (cpuQuotaUs || cpuPeriodUs) add('cpu', 'cpu.max', `${(cpuQuotaUs ?? 0) > 0 ? cpuQuotaUs : 'max'} ${cpuPeriodUs ?? defaultPeriodUs}`);
   if (memoryBytes) add('memory', 'memory.max', String(memoryBytes));
   if (pidsLimit) add('pids', 'pids.max', String(pidsLimit));
   if (cpusetCpus) add('cpuset', 'cpuset.cpus', cpusetCpus);

@@ -1,4 +1,4 @@
-/** What both cgroup drivers do, and the driver cgroupfs, which works in the file system alone (upstream pkg/kubelet/cm/cgroup_manager_linux.go). */
+/** The operations of both cgroup drivers, and the driver cgroupfs, which only uses files (upstream pkg/kubelet/cm/cgroup_manager_linux.go). */
 import type { CgroupName, CgroupDriver } from '../../../shared/cgroups/cgroup-names.ts';
 import { cgroupPath } from '../../../shared/cgroups/cgroup-names.ts';
 import type { CgroupResources } from '../../../shared/cgroups/cgroup-values.ts';
@@ -9,8 +9,8 @@ import type { CgroupTree } from './cgroup-tree.ts';
 export interface CgroupManager {
   readonly driver: CgroupDriver;
   /**
-   * Creates the cgroup and sets its values; sets them also when it exists. Values that the kernel refuses are logged, as upstream: a pod with a
-   * looser limit is better than no pod.
+   * Creates the cgroup unless it exists, and sets its values. Values that the kernel refuses are logged, as upstream: a pod with a looser limit is
+   * better than no pod.
    */
   create(name: CgroupName, resources: CgroupResources): Promise<void>;
   /** Sets values of an existing cgroup. Rejects when a value is refused. */
@@ -60,6 +60,7 @@ export async function writeAll(options: CgroupManagerOptions, path: string, reso
   if (refused[0]) throw new Error(`cannot write ${refused[0].value} to ${refused[0].file}`, { cause: refused[0].err });
 }
 
+/** Writes all values, and logs each refusal. */
 export async function writeOrLog(options: CgroupManagerOptions, path: string, resources: CgroupResources): Promise<void> {
   const { tree, version, hugePageSizes, logger } = options;
   for (const refused of await tree.write(path, toCgroupFiles(resources, version, hugePageSizes))) {

@@ -1,6 +1,6 @@
 /**
  * Creates, writes and removes cgroups in all hierarchies of the host. The callers decide names and values. With the systemd driver, systemd
- * creates the slices (systemd/), and this only completes them.
+ * creates the slices (systemd/), and a CgroupTree only completes them.
  *
  * The calls block the thread. On v1 a pod's cgroup takes about ninety calls of microseconds each, and a round trip to libuv's threads for
  * each would cost ten times as much (5 ms of CPU a pod, measured).
@@ -64,14 +64,17 @@ export class CgroupTree {
     else this.#enableControllers(this.#options.root, path);
   }
 
-  /** Moves a process into an existing cgroup. On a hybrid host not in v2's hierarchy, as runc. Rejects with the first error. */
+  /**
+   * Moves a process into an existing cgroup. On a hybrid host, the process stays where it is in the v2 hierarchy, as with runc. Rejects with the
+   * first error.
+   */
   async join(path: string, pid: number): Promise<void> {
     for (const { mount, controllers } of this.#findHierarchies()) {
       if (!controllers.includes('hybrid')) writeFileSync(join(mount, path, 'cgroup.procs'), String(pid));
     }
   }
 
-  /** Returns the processes that are in no cgroup but the root. On v1 those of the hierarchy `devices`, as upstream. */
+  /** Returns the processes that are in no cgroup but the root. On v1 the hierarchy `devices` decides, as upstream. */
   async processesOfRoot(): Promise<number[]> {
     const text = (await this.read('/', 'devices', 'cgroup.procs')) ?? '';
     return text.split('\n').filter(Boolean).map(Number);
@@ -104,7 +107,7 @@ export class CgroupTree {
     return existsSync(target) ? readOrEmpty(target).trim() : undefined;
   }
 
-  /** Whether the kernel's files have these values. A file that does not exist counts as equal: its value cannot be set. */
+  /** Returns whether the kernel's files have these values. A file that does not exist counts as equal: its value cannot be set. */
   async hasValues(path: string, files: readonly CgroupFile[]): Promise<boolean> {
     for (const { controller, file, value } of files) {
       const current = await this.read(path, controller, file);
@@ -113,13 +116,8 @@ export class CgroupTree {
     return true;
   }
 
-  /** Returns the bytes that the cgroup uses; 0 when they cannot be read. */
-  async memoryUsage(path: string): Promise<number> {
-    return (await this.memoryUsageOf(path)) ?? 0;
-  }
-
   /** Returns the bytes that the cgroup uses; undefined when they cannot be read. */
-  async memoryUsageOf(path: string): Promise<number | undefined> {
+  async memoryUsage(path: string): Promise<number | undefined> {
     const file = this.#options.version === 1 ? 'memory.usage_in_bytes' : 'memory.current';
     const text = await this.read(path, 'memory', file);
     return text ? Number(text) : undefined;
@@ -168,15 +166,18 @@ export class CgroupTree {
     return inCgroup !== undefined && podControllersV2.every((controller) => !atRoot?.has(controller) || inCgroup.has(controller));
   }
 
-  /** A controller is available in a cgroup only when every parent enables it in its subtree. */
-  #enableControllers(mount: string, path: string, enter: (folder: string) => void = () => {}): void {
+  /**
+   * Enables the controllers in each parent of the cgroup: a cgroup has a controller only when every parent enables the controller in its subtree.
+   * `makeFolder` is called for each level, from the top.
+   */
+  #enableControllers(mount: string, path: string, makeFolder: (folder: string) => void = () => {}): void {
     const available = readControllers(mount);
     const enable = podControllersV2.filter((controller) => available?.has(controller)).map((controller) => `+${controller}`);
     let folder = mount;
     for (const part of path.split('/').filter((name) => name !== '')) {
       for (const controller of enable) enableInSubtree(folder, controller);
       folder = join(folder, part);
-      enter(folder);
+      makeFolder(folder);
     }
   }
 }
@@ -191,7 +192,7 @@ function enableInSubtree(folder: string, controller: string): void {
   } catch {}
 }
 
-/** The kernel keeps sizes of memory in whole pages. */
+/** Returns the value as the kernel shows it: sizes of memory are rounded down to whole pages of 4 KiB. */
 function wholePages(file: string, value: string): string {
   return file.startsWith('memory.') ? String(Math.floor(Number(value) / 4096) * 4096) : value;
 }
@@ -209,6 +210,7 @@ function createCpuset(mount: string, path: string): void {
   }
 }
 
+/** Returns the controllers that the cgroup has; undefined when there is no such cgroup. */
 function readControllers(folder: string): ReadonlySet<string> | undefined {
   const content = readOrEmpty(join(folder, 'cgroup.controllers'));
   return content === '' && !existsSync(join(folder, 'cgroup.controllers')) ? undefined : new Set(content.split(/\s+/));

@@ -62,7 +62,7 @@ export interface PodCgroupsOptions {
   readonly logger: Logger;
 }
 
-/** More than a node has pods. The next listing finds the others. */
+/** A node has fewer pods. When containers have made more cgroups than that, a later listing returns those that are left. */
 const maxListedPods = 1000;
 
 export class PodCgroups {
@@ -103,7 +103,7 @@ export class PodCgroups {
     return tree.hasValues(this.cgroupParent(pod), toCgroupFiles(this.#written(this.#resources(pod)), settings.cgroupVersion, []));
   }
 
-  /** As the driver writes them. */
+  /** Returns the resources as the driver writes them. */
   #written(resources: CgroupResources): CgroupResources {
     return this.#options.manager.driver === 'systemd' ? roundedForSystemd(resources) : resources;
   }
@@ -127,6 +127,7 @@ export class PodCgroups {
     return cgroupVersion === 2 && featureGates.MemoryQoS;
   }
 
+  /** With MemoryQoS, a resize also resets the files that the pod no longer sets. */
   #resizedResources(pod: Pod): CgroupResources {
     const resources = this.#resources(pod);
     return this.#hasMemoryQos ? { ...resources, unified: { ...memoryQosDefaults, ...resources.unified } } : resources;
@@ -147,14 +148,14 @@ export class PodCgroups {
     return toResizableValues(files, resources, settings.cgroupVersion, Object.fromEntries(unified));
   }
 
-  /** Returns null when these values are those of the pod, or there is no such cgroup. */
+  /** Returns the values that differ from the pod's; null when none differs, or there is no such cgroup. */
   async difference(pod: Pod): Promise<PodCgroupDifference | null> {
     const { cgroupVersion, cpuCFSQuotaPeriodUs } = this.#options.settings;
     const values = await this.resizableValues(pod);
     return values && toDifference(values, cpuCFSQuotaPeriodUs, cgroupVersion);
   }
 
-  /** Sets one of these values. Rejects with the error of the file system or of systemd. */
+  /** Sets one of the `resizableValues` as the pod has it. Rejects with the error of the file system or of systemd. */
   async setResizableValue(pod: Pod, part: PodCgroupPart): Promise<void> {
     const resources = partOf(this.#resizedResources(pod), part);
     await this.#measure('update', () => this.#options.manager.update(this.#podCgroupName(pod), resources));
@@ -162,7 +163,7 @@ export class PodCgroups {
 
   /** Returns bytes; undefined when there is no cgroup. */
   async podMemoryUsage(pod: Pod): Promise<number | undefined> {
-    return this.#perQOS ? this.#options.tree.memoryUsageOf(this.cgroupParent(pod)) : undefined;
+    return this.#perQOS ? this.#options.tree.memoryUsage(this.cgroupParent(pod)) : undefined;
   }
 
   /** Returns bytes; undefined when no cgroup below the pod's is named after the container. */
@@ -170,7 +171,7 @@ export class PodCgroups {
     if (!this.#perQOS) return undefined;
     const path = this.cgroupParent(pod);
     const child = (await this.#options.tree.children(path)).find((name) => name.includes(id));
-    return child === undefined ? undefined : this.#options.tree.memoryUsageOf(`${path}/${child}`);
+    return child === undefined ? undefined : this.#options.tree.memoryUsage(`${path}/${child}`);
   }
 
   /** Kills the processes of the pod, and leaves its cgroups to the runtime. Needs only the UID. */
@@ -180,7 +181,7 @@ export class PodCgroups {
   }
 
   /**
-   * Lets frozen processes of the pod run, so that its containers can stop: with v1 a frozen process does not die, and a container can freeze its own.
+   * Lets frozen processes of the pod run, so that its containers can stop: with v1 a frozen process does not die, and a container can freeze its processes.
    * Never rejects; does nothing with v2, where frozen processes die.
    */
   async thaw(uid: PodUID): Promise<void> {
@@ -206,7 +207,7 @@ export class PodCgroups {
     }
   }
 
-  /** Sets the values of cgroups that belong to no pod. One that fails does not stop the others. */
+  /** Sets the values of cgroups that belong to no pod. A failure does not stop the changes after it. */
   async syncCgroups({ cgroups }: SyncCgroupsTask): Promise<SyncCgroupsResult> {
     const failures: (string | null)[] = [];
     for (const change of cgroups) {
@@ -234,7 +235,6 @@ export class PodCgroups {
     return [...uids].slice(0, maxListedPods);
   }
 
-  /** Closes the manager. */
   close(): void {
     this.#options.manager.close();
   }
@@ -249,7 +249,8 @@ export class PodCgroups {
     }
     await manager.update(name, resources).catch(async (err: unknown) => {
       const { memoryBytes, ...others } = resources;
-      const usage = await tree.memoryUsage(path);
+      const usage = (await tree.memoryUsage(path)) ?? 0;
+      // The kernel refuses a memory limit below the usage.
       if (memoryBytes === undefined || usage <= memoryBytes) throw err;
       await manager.update(name, memoryAtLeastUsage ? { ...resources, memoryBytes: usage } : others);
       if (!memoryAtLeastUsage) throw err;

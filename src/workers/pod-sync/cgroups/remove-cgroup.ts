@@ -1,6 +1,6 @@
 /**
- * Kills all processes in a cgroup and below it, and removes the cgroup from every hierarchy. What is in it is the work of containers, some of them
- * privileged: frozen processes, processes that fork faster than they are killed, and cgroups of their own.
+ * Kills all processes in a cgroup and below it, and removes the cgroup from every hierarchy. Containers, some of them privileged, may have left
+ * frozen processes there, processes that fork faster than they are killed, and child cgroups.
  */
 import { existsSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -16,14 +16,15 @@ export interface RemoveCgroupOptions {
   readonly kill?: (pid: number) => boolean;
 }
 
+/** The eight waits between nine attempts take 10 ms · (2^8 − 1) ≈ 2.6 s together, and with jitter up to half as much more. */
 const maxAttempts = 9;
 /** The wait doubles after each attempt: killed processes need a moment to exit. */
 const firstWaitMs = 10;
-const loggedPids = 10;
+const maxLoggedPids = 10;
 
 /**
- * `folders` are those of the cgroup in all hierarchies, as byte texts. Succeeds when none exists. Rejects with an Error that names the path when the cgroup is still busy
- * after some seconds.
+ * `folders` are the cgroup's folders in all hierarchies, as byte texts (walk-cgroups.ts). Succeeds when none exists. Rejects with an Error that names
+ * the path when the cgroup is still busy after some seconds.
  */
 export async function removeCgroup(
   path: string,
@@ -46,7 +47,7 @@ export async function removeCgroup(
 export async function killProcesses(folders: readonly string[], options: RemoveCgroupOptions, signal?: AbortSignal): Promise<void> {
   const found = await listProcesses(folders, signal);
   if (found.size === 0) return;
-  // A privileged container can move any process into its cgroup.
+  // A privileged container can move any process into its cgroup, even the kubelet, which must neither freeze nor kill itself.
   const hasKubelet = found.has(process.pid);
   const killed =
     !hasKubelet && options.version === 2 && folders.every(killWithKernel)
@@ -54,12 +55,12 @@ export async function killProcesses(folders: readonly string[], options: RemoveC
       : await killEach(found, hasKubelet, folders, options, signal);
   if (killed.length > 0)
     options.logger.info(
-      { processes: killed.length, pids: killed.slice(0, loggedPids) },
+      { processes: killed.length, pids: killed.slice(0, maxLoggedPids) },
       'killed processes that were left in the cgroup of a pod',
     );
 }
 
-/** Returns the killed processes. With v1 they are frozen first, so that none can fork away. */
+/** Returns the killed processes. With v1 all are frozen first and listed again, so that none can fork away. */
 async function killEach(
   found: ReadonlySet<number>,
   hasKubelet: boolean,
@@ -72,7 +73,7 @@ async function killEach(
     const current = version === 2 || hasKubelet ? found : await listProcesses(folders, signal);
     return [...current].filter((pid) => pid > 1 && pid !== process.pid && kill(pid));
   } finally {
-    // A frozen process dies when it is thawed. A container may have frozen any cgroup of its own.
+    // A frozen process dies only when it is thawed. A container may also have frozen child cgroups.
     if (version === 1) for (const folder of folders) await thawAll(folder);
   }
 }
@@ -87,14 +88,14 @@ async function listProcesses(folders: readonly string[], signal: AbortSignal | u
 }
 
 /**
- * The kernel kills all processes at once, since Linux 5.14, so that none can fork away. Nothing is killed by its number then: after a fork bomb the kernel
- * gives the numbers of dead processes to other pods at once. Returns false where the kernel cannot.
+ * Makes the kernel kill all processes of the cgroup at once (since Linux 5.14), so that none can fork away. A kill by PID could hit another pod: after
+ * a fork bomb the kernel soon reuses the PIDs of dead processes. Returns false when the kernel does not have `cgroup.kill`.
  */
 function killWithKernel(folder: string): boolean {
   return tryToWrite(`${folder}/cgroup.kill`, '1');
 }
 
-/** Only the hierarchy freezer has the file. */
+/** Only the freezer hierarchy has the file. */
 function freeze(folder: string): void {
   if (existsSync(fromByteText(`${folder}/freezer.state`))) tryToWrite(`${folder}/freezer.state`, 'FROZEN');
 }
@@ -108,7 +109,7 @@ function thaw(folder: string): void {
   if (!['', 'THAWED'].includes(readOrEmpty(file).trim())) tryToWrite(file, 'THAWED');
 }
 
-/** The next attempt shows whether it had an effect. */
+/** Returns whether the write succeeded. A failure is ignored: if processes are left, the next attempt handles them. */
 function tryToWrite(file: string, value: string): boolean {
   try {
     writeFileSync(fromByteText(file), value, { flag: 'r+' });

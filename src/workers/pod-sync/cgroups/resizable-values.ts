@@ -5,35 +5,35 @@ import { sharesFromWeight, weightFromShares, type CgroupResources } from '../../
 export interface PodCgroupValue {
   /** Infinity: no limit. */
   readonly current: number;
-  /** Undefined: the pod does not set it. */
+  /** Undefined: the pod does not set the value. */
   readonly desired: number | undefined;
 }
 
 export interface PodCgroupValues {
   /** Bytes. */
   readonly memory: PodCgroupValue;
-  /** µs in a period. */
+  /** µs of CPU time in a period. */
   readonly quota: PodCgroupValue;
   /** Shares with v1, a weight with v2. */
   readonly shares: PodCgroupValue;
-  /** Files of v2 that are written with the memory: its protection and its throttling with MemoryQoS. */
+  /** v2 with MemoryQoS: the files that protect and throttle memory, which are written together with the memory limit. */
   readonly unified: readonly UnifiedValue[];
 }
 
 export interface UnifiedValue extends PodCgroupValue {
   readonly file: string;
-  /** As it is written. */
+  /** The desired value as it is written to the file. */
   readonly text: string;
 }
 
 export type PodCgroupPart = 'memory' | 'quota' | 'shares';
 
-/** The kernel's values of files that a pod may have set with MemoryQoS before its resize, and does not set now. */
+/** The kernel's defaults, for files that a pod with MemoryQoS may have set before its resize and does not set now. */
 export const memoryQosDefaults: Readonly<Record<string, string>> = { 'memory.min': '0', 'memory.low': '0', 'memory.high': 'max' };
 
 const pageBytes = 4096;
 
-/** In the order of the arguments of `toResizableValues`. */
+/** The files of memory, quota and shares, in this order: `toResizableValues` takes their contents as its first argument. */
 export const resizableFiles = {
   1: [
     { controller: 'memory', file: 'memory.limit_in_bytes' },
@@ -49,7 +49,7 @@ export const resizableFiles = {
 
 /**
  * A file that does not exist limits nothing.
- * @param unified the files of the same names in `desired`, as the kernel has them
+ * @param unified the kernel's current values, by file, of the files in `desired.unified`
  */
 export function toResizableValues(
   [memory, quota, shares]: readonly (string | undefined)[],
@@ -72,12 +72,12 @@ export function toResizableValues(
   };
 }
 
-/** With v1 the kernel has the greatest number of whole pages for no limit. */
+/** The kernel of v1 shows an absent memory limit as 2^63 − 4096, the greatest whole number of pages. No real limit comes near 2^62. */
 const unlimitedBytes = 2 ** 62;
 
 /** Returns null when all values are those of the pod, or there is no cgroup. */
 export function toDifference({ memory, quota, shares }: PodCgroupValues, periodUs: number, version: 1 | 2): PodCgroupDifference | null {
-  // Every cgroup has shares.
+  // An existing cgroup always has shares, so this one does not exist.
   if (shares.current === 0) return null;
   const isSame = ({ current, desired = Infinity }: PodCgroupValue) => current === desired || Math.min(current, desired) >= unlimitedBytes;
   const limit = (amount: number) => (amount >= unlimitedBytes ? null : amount);
@@ -89,7 +89,7 @@ export function toDifference({ memory, quota, shares }: PodCgroupValues, periodU
   return Object.keys(difference).length === 0 ? null : difference;
 }
 
-/** As the kernel keeps amounts of memory. */
+/** Rounds down to whole pages, as the kernel does. */
 function inPages(bytes: number): number {
   return Number.isFinite(bytes) ? Math.floor(bytes / pageBytes) * pageBytes : bytes;
 }

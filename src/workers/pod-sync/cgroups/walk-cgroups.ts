@@ -16,18 +16,19 @@ export interface CgroupVisitor {
 
 interface Frame {
   readonly path: string;
-  /** The start of the paths of children. */
+  /** The prefix of the children's paths: `path`, or the path of the open folder `fd`. */
   readonly base: string;
   readonly fd: number | undefined;
+  /** The names of the children that are still to be visited. */
   readonly children: string[];
 }
 
-/** The kernel's limit is 4096, and a name has up to 255 bytes. */
+/** The kernel's limit is 4096 (PATH_MAX). A path below this length still has room for a child's name of 255 bytes (NAME_MAX). */
 const maxPathLength = 3500;
-/** About five milliseconds. */
+/** These visits take about five milliseconds. */
 const visitsPerIteration = 100;
 
-/** Paths of a walk are texts of one character a byte, so that no name is changed by decoding it. */
+/** A byte text has one character for each byte of a path (latin1). Decoding as UTF-8 would change names that are not valid UTF-8. */
 export function toByteText(path: string): string {
   return Buffer.from(path).toString('latin1');
 }

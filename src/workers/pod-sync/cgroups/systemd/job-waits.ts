@@ -1,13 +1,14 @@
 /**
- * Waits for the ends of systemd's jobs. The signal of a job's end may be read before the reply with the job's name, so the ends of jobs of a
- * unit are kept while a call for that unit is under way.
+ * Waits until systemd's jobs end. The D-Bus signal of a job's end may arrive before the reply that names the job. So, while a call for a unit is
+ * under way, the results of all jobs of that unit are kept.
  */
 import type { Clock } from '../../../../shared/time/clock.ts';
 
 interface Wait {
   readonly unit: string;
-  /** Results by job. */
+  /** Results by job: the jobs of the unit that ended before `job` was known. */
   readonly ended: Map<string, string>;
+  /** The job's object path. Undefined until the reply arrives. */
   job: string | undefined;
   readonly finish: (result: string) => void;
   readonly fail: (err: Error) => void;
@@ -26,6 +27,7 @@ export class JobWaits {
   /** Runs a call that returns the object path of a job, and waits for its result `done`. Rejects for any other result. */
   async run(unit: string, start: () => Promise<string>): Promise<void> {
     const { promise, resolve: finish, reject: fail } = Promise.withResolvers<string>();
+    // A failure before the `await` below must not become an unhandled rejection.
     promise.catch(() => {});
     const wait: Wait = { unit, ended: new Map(), job: undefined, finish, fail };
     this.#waits.add(wait);

@@ -16,8 +16,9 @@ export interface SystemdClientOptions {
   readonly sockets?: readonly SystemdSocket[];
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: 5 s for a call, 30 s for a job (libcontainer's startUnit). */
+  /** Default: 5 s. */
   readonly callTimeoutMs?: number;
+  /** Default: 30 s, as in libcontainer's startUnit. */
   readonly jobTimeoutMs?: number;
 }
 
@@ -35,8 +36,9 @@ const destination = 'org.freedesktop.systemd1';
 const path = '/org/freedesktop/systemd1';
 const managerInterface = 'org.freedesktop.systemd1.Manager';
 
-/** An error reply of systemd; `dbusName` such as `org.freedesktop.systemd1.UnitExists`. */
+/** The failure of a call to systemd. */
 export class SystemdError extends Error {
+  /** The name of systemd's error reply, such as `org.freedesktop.systemd1.UnitExists`. Empty when there is no reply. */
   readonly dbusName: string;
 
   constructor(message: string, dbusName: string) {
@@ -70,12 +72,12 @@ export class SystemdClient {
     }
   }
 
-  /** Starts a loaded unit and waits until it is active. A job that stops it and has not run is cancelled. */
+  /** Starts a loaded unit and waits until it is active. Cancels a stop job of the unit that has not run yet. */
   async startUnit(name: string): Promise<void> {
     await this.#jobs.run(name, () => this.#call<string>('StartUnit', 'ss', [name, 'replace']));
   }
 
-  /** Whether a job that stops the slice, or a scope in it, waits or runs. */
+  /** Returns whether systemd has a waiting or running job that stops the slice, or a scope in the slice. */
   async isStopping(slice: string): Promise<boolean> {
     type Job = [id: number, unit: string, type: string, state: string, jobPath: string, unitPath: string];
     const stops = (await this.#call<readonly Job[]>('ListJobs', '', [])).filter(([, , type]) => type === 'stop');
@@ -93,7 +95,7 @@ export class SystemdClient {
     });
   }
 
-  /** The values last until the unit is stopped; they survive a reload of systemd. */
+  /** Sets properties of a loaded unit until the unit is stopped (`runtime` is true). They survive a reload of systemd. */
   async setUnitProperties(name: string, properties: readonly UnitProperty[]): Promise<void> {
     await this.#call('SetUnitProperties', 'sba(sv)', [name, true, toBody(properties)]);
   }

@@ -42,9 +42,11 @@ export class SystemdManager implements CgroupManager {
   }
 
   /**
-   * A loaded slice need not be active: it may be stopped and still referenced. The start changes nothing of an active slice.
-   * Another kubelet may have stopped it, and systemd waits for a process in it, up to 90 s (TimeoutStopSec): until then it starts nothing there, also
-   * when the runtime, which starts the sandbox meanwhile, has replaced the job that stops the slice. Nothing new can run in it, so all of it is killed.
+   * Starts a slice that systemd has loaded already. The slice may be inactive: stopped, and still referenced. If it is active, the start changes nothing.
+   *
+   * An earlier kubelet may have requested its stop. Then systemd waits up to 90 s (TimeoutStopSec) for the slice's last process, and starts nothing in the
+   * slice before that, even if the runtime, which starts the sandbox meanwhile, has replaced the stop job. So no new process can be in the slice, and
+   * all its processes are killed to end the wait.
    */
   async #startExisting(unit: string, path: string, values: readonly UnitProperty[]): Promise<void> {
     if (await this.#systemd.isStopping(unit)) await this.#options.tree.killAll(path, AbortSignal.timeout(killDeadlineMs));
@@ -59,7 +61,7 @@ export class SystemdManager implements CgroupManager {
     await writeAll(this.#options, path, roundedForSystemd(resources));
   }
 
-  /** Rejects with systemd's error. The folders stay then, so that the next attempt also stops the unit. */
+  /** Rejects with systemd's error. The cgroup's folders then stay, so that the next attempt stops the unit again. */
   async remove(name: CgroupName, signal: AbortSignal): Promise<void> {
     const { unit, path } = toSlice(name);
     await this.#options.tree.killAll(path, signal);
@@ -77,6 +79,7 @@ export class SystemdManager implements CgroupManager {
   }
 }
 
+/** `-.slice` is systemd's root slice. */
 function toSlice(name: CgroupName): { unit: string; parent: string; path: string } {
   const path = cgroupPath(name, 'systemd');
   const [unit = '-.slice', parent = '-.slice'] = path.split('/').filter(Boolean).toReversed();

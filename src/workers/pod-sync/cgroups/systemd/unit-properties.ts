@@ -15,10 +15,11 @@ export type UnitProperty =
 /** UINT64_MAX: no limit. */
 export const infinity = 2n ** 64n - 1n;
 const defaultPeriodUs = 100_000;
-/** Systemd keeps quotas in percent of a CPU: 10 ms of a second. */
+/** Systemd keeps quotas in percent of a CPU: 1% is 10 ms in each second. */
 const quotaStepUs = 10_000n;
-/** The systemd versions that have CPUQuotaPeriodUSec, and AllowedCPUs. */
+/** The first systemd version with CPUQuotaPeriodUSec. */
 const periodSince = 242;
+/** The first systemd version with AllowedCPUs. */
 const cpusetSince = 244;
 
 /** @param systemdVersion 0 when it is not known */
@@ -40,14 +41,14 @@ export function toUnitProperties(resources: CgroupResources, version: 1 | 2, sys
   return properties;
 }
 
-/** Returns the resources as systemd rounds them, for the files that are written beside the properties. */
+/** Returns the resources with the quota as systemd rounds it, for the kernel's files that are written after the properties. */
 export function roundedForSystemd(resources: CgroupResources): CgroupResources {
   const { cpuQuotaUs = 0, cpuPeriodUs } = resources;
   if (cpuQuotaUs <= 0) return resources;
   return { ...resources, cpuQuotaUs: Number((quotaPerSecond(resources) * BigInt(cpuPeriodUs || defaultPeriodUs)) / 1_000_000n) };
 }
 
-/** Returns the µs of CPU time in a second, rounded up to a percent of a CPU: the quotas of containers in the cgroup are not rounded. */
+/** Returns the µs of CPU time in each second, rounded up to a percent of a CPU: rounded down, a pod's quota could be less than its containers' quotas. */
 function quotaPerSecond({ cpuQuotaUs = 0, cpuPeriodUs }: CgroupResources): bigint {
   if (cpuQuotaUs <= 0) return infinity;
   const perSecond = (BigInt(cpuQuotaUs) * 1_000_000n) / BigInt(cpuPeriodUs || defaultPeriodUs);
@@ -66,13 +67,13 @@ const memoryProperties: Readonly<Record<string, string>> = {
   'memory.swap.max': 'MemorySwapMax',
 };
 
-/** Files without a property are only written. */
+/** Returns the property of a v2 file. A file without a property is only written as a file. */
 function unifiedProperty(file: string, text: string): UnitProperty[] {
   const name = memoryProperties[file];
   return name === undefined ? [] : [[name, 't', text === 'max' ? infinity : BigInt(text)]];
 }
 
-/** Returns the CPUs of a list such as `0-3,8` as a bitmap, the lowest CPUs first. */
+/** Returns the CPUs of a list such as `0-3,8` as a bitmap: CPU n is bit n mod 8 of byte ⌊n / 8⌋. */
 export function toCPUBits(list: string): number[] {
   const bytes: number[] = [];
   for (const range of list.split(',')) {
