@@ -29,18 +29,19 @@ export function computePodActions(input: PodActionsInput): PodActions {
     initContainersToStart: init.toStart,
     containersToKill: init.toKill,
   };
-  const starting = (names: readonly string[]) =>
+  const toContainers = (names: readonly string[]) =>
     [...(pod.spec.initContainers ?? []), ...pod.spec.containers].filter(({ name }) => names.includes(name));
+  // Regular containers wait until the init containers have completed.
   if (init.killPod || !init.initialized) {
-    const candidates = { kept: init.kept, starting: starting(init.toStart) };
+    const candidates = { kept: init.kept, starting: toContainers(init.toStart) };
     return init.killPod
       ? actions
       : { ...actions, hooksToRepeat: computeHooksToRepeat(init.kept, input), resize: computeResizeActions(candidates, input) };
   }
 
   const regular = computeRegularContainerActions(input);
-  // No regular container runs or will run: sidecars must not keep the pod running.
   const kept = [...init.kept, ...regular.kept];
+  // No regular container runs or will run: sidecars must not keep the pod running.
   const isFinished = regular.kept.length === 0 && regular.toStart.length === 0;
   return {
     ...actions,
@@ -49,7 +50,7 @@ export function computePodActions(input: PodActionsInput): PodActions {
     containersToStart: regular.toStart,
     containersToKill: [...init.toKill, ...regular.toKill],
     hooksToRepeat: isFinished ? [] : computeHooksToRepeat(kept, input),
-    resize: isFinished ? null : computeResizeActions({ kept, starting: starting([...init.toStart, ...regular.toStart]) }, input),
+    resize: isFinished ? null : computeResizeActions({ kept, starting: toContainers([...init.toStart, ...regular.toStart]) }, input),
   };
 }
 

@@ -17,7 +17,7 @@ export interface InitContainerActions {
   readonly killPod: boolean;
   readonly toStart: readonly string[];
   readonly toKill: readonly ContainerToKill[];
-  /** Those that keep running. */
+  /** The init containers that keep running. */
   readonly kept: readonly KeptContainer[];
 }
 
@@ -27,6 +27,7 @@ interface InitStep {
   readonly kill?: ContainerToKill;
   /** The container has completed, or started up as a sidecar: the next one may start. */
   readonly done?: boolean;
+  /** The container has failed and may not restart: the pod terminates. */
   readonly fatal?: boolean;
 }
 

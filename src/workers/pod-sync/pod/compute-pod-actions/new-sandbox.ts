@@ -8,7 +8,8 @@ export function computeNewSandboxActions(
   attempt: number,
 ): Partial<Pick<PodActions, 'createSandbox' | 'initContainersToStart' | 'containersToStart'>> {
   const { pod, status } = input;
-  // With restartPolicy Never, what has run does not run again. Upstream starts nothing, and the pod waits for ever if it has not run yet.
+  // With restartPolicy Never, a container that has run does not run again, and the others start. Upstream starts none of them, so that a pod whose
+  // containers have not run yet waits for ever.
   const isSecondSandbox = attempt !== 0 && status !== null && status.containers.length > 0;
   const runsOnce = pod.spec.restartPolicy === 'Never' && isSecondSandbox;
   if (runsOnce && hasFailedInitContainer(input)) return { createSandbox: false };
@@ -28,13 +29,13 @@ function hasSucceeded(container: Container, input: PodActionsInput): boolean {
   return effectiveRestartPolicy(container, input.pod.spec, input) === 'OnFailure' && current?.state === 'exited' && current.exitCode === 0;
 }
 
-/** Creation and start are one step: a container that is only created has not run. One in an unknown state may have. */
+/** Creation and start are one step: a container that is only created has not run. A container in an unknown state may have run. */
 function hasStarted({ name }: Container, { status }: PodActionsInput): boolean {
   const state = findContainerStatus(status, name)?.state;
   return state !== undefined && state !== 'created';
 }
 
-/** One that may not restart: a sidecar may. */
+/** Returns whether an init container has failed that may not restart. Sidecars may restart. */
 function hasFailedInitContainer({ pod, status }: PodActionsInput): boolean {
   return (pod.spec.initContainers ?? []).some((container) => {
     if (isRestartableInitContainer(container)) return false;
@@ -43,7 +44,7 @@ function hasFailedInitContainer({ pod, status }: PodActionsInput): boolean {
   });
 }
 
-/** Upstream HasAnyRegularContainerCreated: it implies that the init containers have completed. */
+/** A regular container that was created implies that the init containers have completed (upstream HasAnyRegularContainerCreated). */
 function hasAnyRegularContainerRun({ pod, status }: PodActionsInput): boolean {
   return pod.spec.containers.some(({ name }) => {
     const state = findContainerStatus(status, name)?.state;

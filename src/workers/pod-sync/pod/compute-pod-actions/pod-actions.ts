@@ -5,7 +5,7 @@ import type { ContainerID, SandboxID } from '../../../../shared/kubernetes/ids.t
 import type { KeptContainer, ResizeActions, ResizeInput } from './resizes.ts';
 import type { RestartGates } from '../../../../shared/kubernetes/restart-policy.ts';
 
-/** Selects the grace period of the kill. Empty for a changed definition. */
+/** Selects the grace period of the kill. Empty for a changed definition, and for a resize that needs a restart. */
 export type KillReason = '' | 'LivenessProbe' | 'StartupProbe' | 'FailedPostStartHook' | 'RestartAllContainers' | 'Unknown';
 
 export interface ContainerToKill {
@@ -40,7 +40,7 @@ export interface PodActions {
   readonly containersToKill: readonly ContainerToKill[];
   /** In removal order: the containers that triggered the reset come last. */
   readonly containersToReset: readonly ContainerToReset[];
-  /** Containers that keep running, and whose postStart hook an earlier task or kubelet has not ended. */
+  /** Containers that keep running, and whose postStart hook was interrupted when the kubelet or the thread ended. */
   readonly hooksToRepeat: readonly KeptContainer[];
   /** Null: all allocated resources are in force. */
   readonly resize: ResizeActions | null;

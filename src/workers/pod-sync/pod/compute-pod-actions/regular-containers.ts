@@ -42,7 +42,7 @@ export function killBeforeRestart(current: RuntimeContainerStatus, description: 
   return { id: current.id, name: current.name, message, reason: 'Unknown' };
 }
 
-/** For a container that does not run (upstream kubecontainer.ShouldContainerBeRestarted). */
+/** Returns whether a container that does not run has to start (upstream kubecontainer.ShouldContainerBeRestarted). */
 export function shouldStart(container: Container, current: RuntimeContainerStatus | undefined, input: PodActionsInput): boolean {
   const { metadata, spec } = input.pod;
   if (metadata.deletionTimestamp !== undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Computes what a pod's containers and cgroup need so that the allocated resources are in force. Pure. Upstream: computePodResizeAction,
- * startingResizedContainer and computePodLevelResourcesResizeAction in kuberuntime_manager.go.
+ * Computes an in-place resize: the changes after which a pod's containers, cgroup and volumes in memory have the allocated resources. Pure. Upstream:
+ * computePodResizeAction, startingResizedContainer and computePodLevelResourcesResizeAction in kuberuntime_manager.go.
  */
 import type { ActuatedResources } from '../../../../shared/contracts/pod-sync/allocation.ts';
 import type { Container, Pod } from '../../../../shared/kubernetes/api.ts';
@@ -28,7 +28,7 @@ export interface ContainerResize extends KeptContainer {
 export type ResizedResource = 'memory' | 'cpu';
 
 export interface ResizeActions {
-  /** Running containers, those with a decrease first. */
+  /** The running containers whose resource changes, those with a decrease first. */
   readonly containers: Readonly<Record<ResizedResource, readonly ContainerResize[]>>;
   /** A container starts with other resources than its last instance had. */
   readonly startsResized: boolean;
@@ -45,13 +45,13 @@ export interface VolumeResize {
 
 export interface ResizeInput {
   readonly pod: Pod;
-  /** What is in force. Absent: nothing is resized. */
+  /** The resources that are in force. Absent: nothing is resized. */
   readonly actuated?: ActuatedResources;
   /** Gate InPlacePodLevelResourcesVerticalScaling. Default: off. */
   readonly podLevelResizes?: boolean;
 }
 
-/** Returns null when the container has what was allocated. */
+/** Returns null when the allocated resources of the container are in force. */
 function containerResize(
   container: Container,
   { pod, actuated, podLevelResizes = false }: ResizeInput,
@@ -60,14 +60,14 @@ function containerResize(
   const podResources = podLevelResizes ? pod.spec.resources : undefined;
   const desired = resizableResources(withPodLimits(container.resources ?? {}, podResources));
   const recorded = actuated.containers.get(container.name);
-  // Nothing proves another value: the runtime made it from this allocation.
+  // Without a record, the runtime has made the container from this allocation.
   if (recorded === undefined) return null;
   const known = resizableResources(withPodLimits(recorded, podLevelResizes ? actuated.podLevel : undefined));
   const current = actuated.unknownMemoryRequests?.has(container.name) ? { ...known, memoryRequest: 0 } : known;
   return isSameResizable(current, desired) ? null : { current, desired };
 }
 
-/** Whether the container gets what was allocated by a restart, as its resize policy asks. */
+/** Returns whether the container must restart to get its allocated resources, as its resize policy asks. */
 export function resizeNeedsRestart(container: Container, input: ResizeInput): boolean {
   const resize = containerResize(container, input);
   return resize !== null && needsRestart(container, resize.current, resize.desired);
@@ -81,6 +81,7 @@ function needsRestart({ resizePolicy = [] }: Container, current: ResizableResour
   return resizePolicy.some(({ resourceName, restartPolicy }) => changes[resourceName] && restartPolicy === 'RestartContainer');
 }
 
+/** The containers of a pod after its other actions: those that keep running, and those that start. */
 export interface ResizeCandidates {
   readonly kept: readonly KeptContainer[];
   readonly starting: readonly Container[];
@@ -91,7 +92,7 @@ export function computeResizeActions({ kept, starting }: ResizeCandidates, input
   if (!input.actuated) return null;
   const resizes = kept.flatMap(({ id, container }): ContainerResize[] => {
     const resize = containerResize(container, input);
-    // One that needs a restart, and may not be restarted yet, keeps what it has.
+    // A container that needs a restart for its resize, and may not restart yet, keeps its current resources.
     return resize && !needsRestart(container, resize.current, resize.desired) ? [{ id, container, ...resize }] : [];
   });
   const actions = {
@@ -105,14 +106,15 @@ export function computeResizeActions({ kept, starting }: ResizeCandidates, input
   return isNothing ? null : actions;
 }
 
-/** A volume without a record has what was allocated. */
+/** A volume without a record has its allocated size. */
 function volumeResizes({ pod, actuated }: ResizeInput): ResizeActions['volumes'] {
   const changed = [...memoryLimitsOf(pod.spec)].flatMap(([name, sizeLimit]) => {
     const current = actuated?.emptyDirLimits?.get(name);
     return current === undefined ? [] : [{ name, sizeLimit, change: compareQuantities(sizeLimit, current) }];
   });
-  const of = (sign: number) => changed.flatMap(({ name, sizeLimit, change }) => (Math.sign(change) === sign ? [{ name, sizeLimit }] : []));
-  return { shrinking: of(-1), growing: of(1) };
+  const withSign = (sign: number) =>
+    changed.flatMap(({ name, sizeLimit, change }) => (Math.sign(change) === sign ? [{ name, sizeLimit }] : []));
+  return { shrinking: withSign(-1), growing: withSign(1) };
 }
 
 function changesPodLevel({ pod, actuated, podLevelResizes = false }: ResizeInput): boolean {
@@ -120,7 +122,7 @@ function changesPodLevel({ pod, actuated, podLevelResizes = false }: ResizeInput
   return !isSameResizable(resizableResources(actuated?.podLevel), resizableResources(pod.spec.resources));
 }
 
-/** A limit decides, and a request only where the limit stays. */
+/** Returns the containers whose resource changes, those with a decrease first. The limit's change decides; if the limit stays, the request's. */
 function inOrder(resizes: readonly ContainerResize[], resource: ResizedResource): ContainerResize[] {
   const changeOf = ({ current, desired }: ContainerResize) =>
     resource === 'memory'

@@ -1,6 +1,6 @@
 /**
- * Brings the allocated resources into force: in the running containers by the runtime, in the pod's cgroup here. The first error ends it; the next sync
- * goes on with what is left. Upstream: doPodResizeAction in kuberuntime_manager.go.
+ * Puts the allocated resources of a pod into force: the runtime updates the running containers; the pod's cgroup and volumes in memory are changed here. The
+ * first error ends the resize, and the next sync continues it. Upstream: doPodResizeAction in kuberuntime_manager.go.
  */
 import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
@@ -37,19 +37,21 @@ class ResizeExecution {
   readonly #request: ResizeRequest;
   readonly #pod: Pod;
   /**
-   * Containers that are recorded when the pod's cgroup has its value, too. A record would end the resize: an error before it, or a kubelet that ends, would
-   * leave the cgroup larger than its containers, as upstream's. Until then an update may be repeated, which changes nothing.
+   * The new resources of containers that are updated and not recorded yet, by container. They are recorded only when the pod's cgroup has its value, too: a
+   * record ends the resize, and an error after the record, or the end of the kubelet, would leave the cgroup larger than its containers, as upstream's.
+   * Until the record, a later sync may repeat an update, which changes nothing.
    */
-  readonly #updated = new Map<string, ResourceRequirements>();
-  /** What is in force for each container now. */
+  readonly #unrecorded = new Map<string, ResourceRequirements>();
+  /** For each container, the resources whose allocated amounts are in force now. */
   readonly #inForce = new Map<string, Set<ResizedResource>>();
+  /** The same for the pod's own resources. */
   readonly #podInForce = new Set<ResizedResource>();
-  /** What the runtime knows of the pod's cgroup. */
+  /** The resources of the pod's cgroup that the runtime got last. */
   #sandbox: SandboxResources;
-  /** The files of its memory with MemoryQoS. */
+  /** The files of cgroup v2 that a pod with MemoryQoS has for memory, with their desired values. */
   #unified: Readonly<Record<string, string>> = {};
-  /** The runtime has answered that it does not take the resources of a pod's cgroup. */
-  #ignoresSandbox = false;
+  /** The runtime has answered that it does not have the call UpdatePodSandboxResources. */
+  #lacksSandboxUpdate = false;
 
   constructor(context: TaskContext, request: ResizeRequest) {
     this.#context = context;
@@ -77,7 +79,7 @@ class ResizeExecution {
     }
   }
 
-  /** Read now: an older value may be one from before the last allocation. */
+  /** Reads the usage now: an older value may be from before the last allocation. */
   async #memoryUsage(values: PodCgroupValues | null): Promise<MemoryUsage> {
     const { cgroups } = this.#context;
     const lowered = loweredLimits(this.#request.actions);
@@ -105,14 +107,14 @@ class ResizeExecution {
     }
   }
 
-  /** The runtime may refuse. What it has accepted is taken back when the kernel refuses. */
+  /** Updates the runtime first, which may refuse. When the kernel then refuses the value, the runtime gets the earlier resources again. */
   async #changePod(part: PodCgroupPart): Promise<void> {
     const { cgroups, logger } = this.#context;
     const before = this.#sandbox;
     const { resources } = this.#sandboxOf(this.#pod);
     const desired = { ...resources, unified: { ...resources.unified, ...this.#unified } };
     const after = { ...before, resources: withPart(before.resources, desired, part) };
-    const isTold = await this.#tellRuntime(after).catch((err: unknown) => {
+    const isAccepted = await this.#updateRuntime(after).catch((err: unknown) => {
       const resource = part === 'memory' ? 'memory' : 'cpu';
       const message = `failed to notify runtime for UpdatePodSandboxResources (resource=${resource}); resize rejected: ${rpcErrorOf(err)}`;
       throw new Error(message, { cause: err });
@@ -120,8 +122,8 @@ class ResizeExecution {
     try {
       await cgroups.setResizableValue(this.#pod, part);
     } catch (err) {
-      if (isTold) {
-        await this.#tellRuntime(before).catch((failed: unknown) => {
+      if (isAccepted) {
+        await this.#updateRuntime(before).catch((failed: unknown) => {
           logger.error({ err: messageOf(failed), part }, 'could not restore the resources of a pod in the runtime');
         });
       }
@@ -130,19 +132,19 @@ class ResizeExecution {
     this.#sandbox = after;
   }
 
-  /** The kernel refuses a limit below what is used (EBUSY with cgroup v1): the message has both. */
+  /** Returns the pod's memory usage for the message of a refused limit: the kernel refuses a limit below the usage (EBUSY with cgroup v1). */
   async #usageNow(): Promise<string> {
     const usedBytes = await this.#context.cgroups.podMemoryUsage(this.#pod).catch(() => undefined);
     return usedBytes === undefined ? '' : `, the pod uses ${usedBytes} bytes`;
   }
 
-  /** Returns whether the runtime takes the resources. One that has not taken them is not asked again in this sync. */
-  async #tellRuntime(resources: SandboxResources): Promise<boolean> {
-    if (this.#ignoresSandbox) return false;
+  /** Returns false when the runtime does not have the call. It is not called again in this sync then. */
+  async #updateRuntime(resources: SandboxResources): Promise<boolean> {
+    if (this.#lacksSandboxUpdate) return false;
     const { runtime, channel } = this.#context;
-    const isTaken = await runtime.updatePodSandboxResources(this.#request.sandboxID, resources, channel.podEnds);
-    this.#ignoresSandbox = !isTaken;
-    return isTaken;
+    const isAccepted = await runtime.updatePodSandboxResources(this.#request.sandboxID, resources, channel.podEnds);
+    this.#lacksSandboxUpdate = !isAccepted;
+    return isAccepted;
   }
 
   async #changeContainer(resource: ResizedResource, { id, container }: ContainerResize): Promise<void> {
@@ -152,12 +154,12 @@ class ResizeExecution {
     const resources = this.#mixed(container.name, container.resources ?? {}, inForce);
     const input = { pod: this.#pod, container: { ...container, resources }, settings, node, hostInfo };
     const update = containerResources({ ...input, ...allocation.containers?.get(container.name) });
-    // One that is not throttled any more keeps no earlier value. Upstream sends none.
+    // A container that is no longer throttled must not keep its earlier memory.high. Upstream does not reset it.
     const unified = settings.cgroupVersion === 2 ? { 'memory.high': 'max', ...update.unified } : update.unified;
     // A runtime that does not answer must not hold up the end of the pod.
     await runtime.updateContainerResources(id, { ...update, unified }, channel.podEnds);
     this.#inForce.set(container.name, inForce);
-    this.#updated.set(container.name, resources);
+    this.#unrecorded.set(container.name, resources);
   }
 
   async #changeVolume({ name, sizeLimit }: VolumeResize): Promise<void> {
@@ -168,14 +170,16 @@ class ResizeExecution {
     channel.actuated({ containers: new Map(), emptyDirLimits: new Map([[name, sizeLimit]]) });
   }
 
+  /** Returns the container's resources in the middle of the resize (mixed-resources.ts). */
   #mixed(name: string, allocated: ResourceRequirements, inForce: ReadonlySet<ResizedResource>): ResourceRequirements {
     const before = this.#request.task.actuated?.containers.get(name) ?? {};
     return mixedRequirements(before, withPodLimits(allocated, this.#podResources), inForce);
   }
 
+  /** Notifies main that the resource's allocated amounts are in force, in the containers and for the pod. */
   #record(resource: ResizedResource): void {
-    if (this.#updated.size > 0) this.#context.channel.actuated({ containers: new Map(this.#updated) });
-    this.#updated.clear();
+    if (this.#unrecorded.size > 0) this.#context.channel.actuated({ containers: new Map(this.#unrecorded) });
+    this.#unrecorded.clear();
     if (!this.#request.actions.podLevel || !this.#podResources) return;
     this.#podInForce.add(resource);
     const before = this.#request.task.actuated?.podLevel ?? {};

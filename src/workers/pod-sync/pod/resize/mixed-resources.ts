@@ -1,11 +1,14 @@
-/** The resources in the middle of a resize: of some resources the allocated ones are in force, of the others those before. Pure. */
+/** Computes the resources in the middle of a resize, when only memory or only CPU has its allocated amount already. Pure. */
 import type { ActuatedPod, ActuatedResources } from '../../../../shared/contracts/pod-sync/allocation.ts';
 import type { LinuxContainerResources } from '../../../../shared/cri/generated/cri-v1.ts';
 import type { Container, Pod, ResourceRequirements } from '../../../../shared/kubernetes/api.ts';
 import type { PodCgroupPart } from '../../cgroups/index.ts';
 import type { ResizedResource } from '../compute-pod-actions/index.ts';
 
-/** Resources that can't be resized are those of `after`: a Go kubelet's record of what is in force may not have them. */
+/**
+ * Returns the amounts of `after` for the resources in `inForce`, and of `before` for the others. Resources that can't be resized come from `after`: `before`
+ * may be the record of a Go kubelet, which may not have them.
+ */
 export function mixedRequirements(
   before: ResourceRequirements,
   after: ResourceRequirements,
@@ -21,14 +24,14 @@ function mixedList(
   { [kind]: after = {} }: ResourceRequirements,
   inForce: ReadonlySet<ResizedResource>,
 ): ResourceRequirements {
-  const of = (list: Readonly<Record<string, string>>, isWanted: (name: string) => boolean) =>
+  const select = (list: Readonly<Record<string, string>>, isWanted: (name: string) => boolean) =>
     Object.entries(list).filter(([name]) => isWanted(name));
   const isAfter = (name: string) => inForce.has(name as ResizedResource) || (name !== 'cpu' && name !== 'memory');
-  const list = Object.fromEntries([...of(before, (name) => !isAfter(name)), ...of(after, isAfter)]);
+  const list = Object.fromEntries([...select(before, (name) => !isAfter(name)), ...select(after, isAfter)]);
   return Object.keys(list).length === 0 ? {} : { [kind]: list };
 }
 
-/** The pod with the resources that were in force before the resize. */
+/** Returns the pod with the resources that were in force before the resize. */
 export function withActuated(pod: Pod, { containers, podLevel }: ActuatedResources): ActuatedPod {
   const before = (container: Container): Container => {
     const resources = containers.get(container.name);

@@ -1,6 +1,7 @@
 /**
- * Plans the steps of a resize. At each of them the pod's cgroup allows at least what its containers have: it grows before them, and shrinks after them.
- * Memory comes before CPU. A volume in memory shrinks before the memory does, and grows after it. Pure. Upstream: doPodResizeAction in kuberuntime_manager.go.
+ * Plans the steps of a resize. At each step the pod's cgroup allows at least what its containers have: the cgroup grows before the containers, and shrinks
+ * after them. Memory comes before CPU. A volume in memory shrinks before the memory does, and grows after it. Pure. Upstream: doPodResizeAction in
+ * kuberuntime_manager.go.
  */
 import type { PodCgroupPart, PodCgroupValue, PodCgroupValues } from '../../cgroups/index.ts';
 import type { ContainerResize, ResizeActions, ResizedResource, VolumeResize } from '../compute-pod-actions/index.ts';
@@ -9,11 +10,12 @@ export type ResizeStep =
   | { readonly kind: 'pod'; readonly part: PodCgroupPart }
   | { readonly kind: 'volume'; readonly volume: VolumeResize }
   | { readonly kind: 'container'; readonly resource: ResizedResource; readonly resize: ContainerResize }
-  /** All of the resource is in force. */
+  /** The allocated amounts of the resource are in force for all containers and for the pod: they can be recorded. */
   | { readonly kind: 'done'; readonly resource: ResizedResource };
 
 /** @param pod null when the pod has no cgroup of its own */
 export function planResize({ containers, startsResized, podLevel, volumes }: ResizeActions, pod: PodCgroupValues | null): ResizeStep[] {
+  // Both may change the pod's cgroup even if no running container is resized.
   const changesPod = startsResized || podLevel;
   const volumeSteps = (resizes: readonly VolumeResize[]) => resizes.map((volume): ResizeStep => ({ kind: 'volume', volume }));
   return [
@@ -23,7 +25,7 @@ export function planResize({ containers, startsResized, podLevel, volumes }: Res
     ...stepsOf('cpu', ['quota', 'shares']),
   ];
 
-  /** @param parts the limit first: it grows before the request, and shrinks after it */
+  /** @param parts the limit first: the limit grows before the request, and shrinks after it */
   function stepsOf(resource: ResizedResource, parts: readonly PodCgroupPart[]): ResizeStep[] {
     const resizes = containers[resource];
     if (resizes.length === 0 && !changesPod) return [];
@@ -39,8 +41,8 @@ export function planResize({ containers, startsResized, podLevel, volumes }: Res
 }
 
 /**
- * Protection and throttling go with a limit that changes. Where it stays, as when only a request changes, they decide. Upstream leaves them as they are
- * then.
+ * Returns whether the part of the pod's cgroup grows (1), shrinks (−1) or stays (0). Memory protection and throttling (`unified`) are written together with
+ * the memory limit. They decide only if the limit stays, as when only a request changes; upstream leaves them unchanged then.
  */
 function changeOf(pod: PodCgroupValues, part: PodCgroupPart): number {
   const change = compare(pod[part]);
@@ -48,7 +50,7 @@ function changeOf(pod: PodCgroupValues, part: PodCgroupPart): number {
   return Math.max(...pod.unified.map(compare), 0) || Math.min(...pod.unified.map(compare), 0);
 }
 
-/** A value that the pod does not set stays: upstream removes no limit either. */
+/** Returns 1 for a growing value, −1 for a shrinking one. A value that the pod does not set stays: upstream removes no limit either. */
 function compare({ current, desired = current }: PodCgroupValue): number {
   return current === desired ? 0 : desired > current ? 1 : -1;
 }
@@ -59,7 +61,7 @@ export interface MemoryUsage {
   readonly containers: ReadonlyMap<string, number | undefined>;
 }
 
-/** The containers whose memory limit a resize lowers, with that limit in bytes. */
+/** Returns the containers whose memory limit a resize lowers, with the new limit. */
 export function loweredLimits({ containers }: ResizeActions): { readonly resize: ContainerResize; readonly limitBytes: number }[] {
   return containers.memory.flatMap((resize) => {
     const { current, desired } = resize;
@@ -72,7 +74,10 @@ export function lowersPodMemory(pod: PodCgroupValues | null): boolean {
   return pod !== null && compare(pod.memory) < 0;
 }
 
-/** Returns why memory limits can't be lowered now, in upstream's words, or null: the kernel would kill, or refuse. Upstream: validateMemoryResizeAction. */
+/**
+ * Returns why memory limits can't be lowered now, in upstream's words (validateMemoryResizeAction), or null. With a limit below the usage, the kernel would
+ * kill processes, or refuse the limit.
+ */
 export function memoryProblem(actions: ResizeActions, pod: PodCgroupValues | null, usage: MemoryUsage): string | null {
   const problems: string[] = [];
   const podLimit = pod?.memory.desired ?? 0;

@@ -1,4 +1,4 @@
-/** Records the resources of what is created new, where the record has others. */
+/** Corrects the record of the resources in force when a container or a pod's cgroup is created with other resources than recorded. */
 import type { SyncPodTask } from '../../../../shared/contracts/pod-sync/task.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';
 import { isSameResizable, resizableResources, withPodLimits } from '../../../../shared/kubernetes/resizable-resources.ts';
@@ -6,8 +6,8 @@ import type { TaskContext } from '../dependencies.ts';
 import { podLevelResources } from './pod-level.ts';
 
 /**
- * Called before a container is created. A resize may have been allocated since its last instance: without a durable record, the next kubelet would resize
- * or restart it again.
+ * Called before a container is created. A resize may have been allocated since the container's last instance: without a durable record, a restarted kubelet
+ * would resize or restart the new instance again.
  */
 export async function recordStart(context: TaskContext, pod: Pod, container: Container | EphemeralContainer): Promise<void> {
   const recorded = context.actuated?.containers.get(container.name);
@@ -17,7 +17,7 @@ export async function recordStart(context: TaskContext, pod: Pod, container: Con
   await context.channel.recordActuated({ containers: new Map([[container.name, resources]]) });
 }
 
-/** Called when the pod's cgroup was made with the allocated resources. */
+/** Called when the pod's cgroup was created with the allocated resources. */
 export function recordNewCgroup(context: TaskContext, { pod, actuated }: SyncPodTask): void {
   const podLevel = podLevelResources(context, pod);
   if (!podLevel || !actuated || isSameResizable(resizableResources(actuated.podLevel), resizableResources(podLevel))) return;
