@@ -16,7 +16,9 @@ export type Payload = ReadonlyMap<string, FileProjection>;
 
 export const dataLink = '..data';
 const newDataLink = '..data_tmp';
+/** Linux's PATH_MAX. */
 const maxPath = 4096;
+/** Linux's NAME_MAX. */
 const maxName = 255;
 
 /** Returns the path in clean form. Throws an Error when it leads out of the volume or is reserved for the writer. */
@@ -65,7 +67,7 @@ async function publish(dir: string, payload: Payload, setPermissions: () => Prom
       }
     });
     await setPermissions();
-    // A writer that died may have left one.
+    // A writer that died may have left this link.
     await rm(join(dir, newDataLink), { force: true });
     await symlink(basename(folder), join(dir, newDataLink));
     await rename(join(dir, newDataLink), join(dir, dataLink));
@@ -84,6 +86,7 @@ async function linkFiles(dir: string, payload: Payload): Promise<void> {
 async function linkFile(dir: string, name: string, user: number | undefined): Promise<void> {
   const link = join(dir, name);
   await symlink(join(dataLink, name), link);
+  // −1 keeps the group.
   if (user !== undefined) await lchown(link, user, -1);
 }
 
@@ -95,7 +98,7 @@ async function hasDifferentContent(folder: string, payload: Payload): Promise<bo
   return false;
 }
 
-/** Returns the files and folders that exist but are not in the payload. */
+/** Returns the paths of files and folders that exist but are not in the payload. */
 async function findOutdatedPaths(folder: string, payload: Payload): Promise<string[]> {
   const payloadPaths = new Set<string>();
   for (let path of payload.keys()) for (; path !== '.'; path = dirname(path)) payloadPaths.add(path);

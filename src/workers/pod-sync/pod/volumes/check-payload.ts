@@ -2,14 +2,14 @@
 import { LargeWorkError, maxLargeBytes } from '../large-work.ts';
 import type { FileProjection } from './atomic-writer.ts';
 
-/** Throws LargeWorkError for files that are only too long for a set-up without permission, and an Error for those that no set-up makes. */
+/** Throws LargeWorkError when a repeated set-up with permission for large work may write the files; an Error when not even that may. */
 export function checkLength(bytes: number, maxBytes: number): void {
   if (bytes <= maxBytes) return;
   if (maxBytes < maxLargeBytes) throw new LargeWorkError();
   throw new Error(`its files have more than ${maxLargeBytes} bytes, which a kubelet does not write into one volume`);
 }
 
-/** Makes the files until they are longer than `maxBytes`. Throws like `checkLength`. */
+/** Collects the files, and stops when they are longer than `maxBytes` in total: then throws like `checkLength`. */
 export function collectFiles(
   files: Iterable<readonly [path: string, file: FileProjection]>,
   maxBytes: number,

@@ -69,6 +69,7 @@ async function makeVolumeMount(context: Context, mount: VolumeMount, volume: Vol
   });
 }
 
+/** The request to the helper that bind-mounts `subPath` of the volume at `target`. */
 interface SubPath {
   readonly volumePath: string;
   readonly subPath: string;
@@ -91,7 +92,10 @@ async function bindSubPath({ container, helper, logger, signal }: Context, volum
   return target;
 }
 
-/** Creates a file for each instance, or empties it when the start is repeated. Without the file the container still starts, as upstream. */
+/**
+ * Creates a file for each instance of the container, or empties the file when the start is repeated. The file's name is the restart count with eight hex
+ * digits, as many as upstream's random names have. Without the file the container still starts, as upstream.
+ */
 async function terminationMessageMount({
   rootDir,
   pod,

@@ -37,7 +37,7 @@ export function pageSizeOption(medium: string, { spec }: Pod, podLevelResources:
   return `pagesize=${size}`;
 }
 
-/** Returns whether the mounted filesystem has the page size of the medium. The kernel writes `2M` for `2Mi`. */
+/** Returns whether the mounted filesystem has the page size of the medium. The kernel shows `2M` for 2 MiB, which the API writes as `2Mi`. */
 export function mountedPageSizeMatches(medium: string, superOptions: readonly string[]): boolean {
   if (!medium.startsWith(mediumPrefix)) return true;
   const mounted = superOptions.find((option) => option.startsWith('pagesize='))?.slice('pagesize='.length);

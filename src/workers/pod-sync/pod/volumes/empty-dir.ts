@@ -1,6 +1,6 @@
 /**
- * Sets up the folder of an emptyDir, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). The volumes whose files the kubelet
- * writes are based on one too.
+ * Sets up the folder of an emptyDir, on the node's disk, in memory or in huge pages (upstream pkg/volume/emptydir). Volumes whose files the kubelet writes
+ * (kubelet-written-volume.ts) also get their folder here.
  */
 import { access, mkdir, rm, writeFile } from '../blocking-fs.ts';
 import { dirname, join } from 'node:path';
@@ -22,7 +22,7 @@ export interface EmptyDir {
   readonly readinessName: string;
   readonly medium: string;
   readonly sizeLimit?: string;
-  /** The bits of `defaultMode` when absent. */
+  /** The mode of the folder. Default: `defaultMode`. */
   readonly mode?: number | undefined;
   /** False for kubelet-written volumes, which apply the fsGroup after their files are written. */
   readonly applyFSGroup: boolean;
@@ -33,7 +33,7 @@ const defaultMode = 0o777;
 /** The permission bits and the sticky bit (upstream unixModeToFileMode). */
 const modeBits = 0o1777;
 
-/** Has a folder with a readiness file for each volume of the pod that is set up, as upstream's. */
+/** Returns the folder with the readiness files of a pod's volumes: one file for each volume that is set up, in a folder of its own, as upstream's. */
 export function readinessDir(rootDir: string, podUID: string): string {
   return podPluginDir(rootDir, podUID, volumeKinds.emptyDir.plugin);
 }
@@ -83,7 +83,7 @@ async function setUpMedium(context: VolumeContext, dir: EmptyDir): Promise<void>
   }
 }
 
-/** Upstream: ResizeEphemeralVolume of pkg/volume/emptydir. */
+/** Changes the size of a tmpfs (upstream ResizeEphemeralVolume in pkg/volume/emptydir). Rejects with EINVAL when its files take more. */
 export async function resizeMemoryDir({ path, sizeBytes }: { readonly path: string; readonly sizeBytes: number }): Promise<void> {
   if ((await mountedFilesystemAt(path)) !== 'tmpfs') throw new Error(`${path} is no volume in memory`);
   await mount('tmpfs', path, 'tmpfs', MountFlag.remount, `size=${sizeBytes}`);
@@ -95,8 +95,8 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 /**
- * Sets the mode of the volume's root: that of a mounted filesystem for memory and huge pages. Without an own mode, the sticky bit of a tmpfs stays:
- * a subPath's folder inherits it (upstream setupDir).
+ * Sets the mode of the volume's root, which is the root of the mounted filesystem for memory and huge pages. Without `mode`, a root that is world-writable
+ * stays unchanged: a tmpfs keeps its sticky bit, which a subPath's folder inherits (upstream setupDir).
  */
 async function setMode({ path, mode }: EmptyDir): Promise<void> {
   await changeFolderMode(path, (current) => {

@@ -5,13 +5,13 @@ import { LargeWorkError, maxLargeBytes } from '../large-work.ts';
 import { parseEnvFile, type EnvFile } from '../runtime-config/env-file.ts';
 import { envFileKey } from '../runtime-config/make-environment.ts';
 
-/** Of one file. */
+/** The limit of one file. */
 const maxEnvFileBytes = 1024 * 1024;
 
 export type FileKeyRef = NonNullable<NonNullable<EnvVar['valueFrom']>['fileKeyRef']>;
 
 export interface EnvFileAccess {
-  /** Of all files together: `maxSmallBytes`, or `maxLargeBytes` with permission. */
+  /** The limit of all files together: `maxSmallBytes`, or `maxLargeBytes` with permission for large work. */
   readonly maxBytes: number;
   /** Resolves with null when the file is longer than `maxBytes`. */
   readonly read: (ref: FileKeyRef, maxBytes: number) => Promise<string | null>;
@@ -19,7 +19,7 @@ export interface EnvFileAccess {
 }
 
 /**
- * Returns the assignments that the container refers to, by `envFileKey`. One file after the other is read, and parsed once. Rejects with LargeWorkError
+ * Returns the assignments that the container refers to, by `envFileKey`. Reads one file after the other, and parses each once. Rejects with LargeWorkError
  * when the files are longer than `maxBytes` and may be read with permission, else with KubeletError `CreateContainerConfigError`.
  */
 export async function readEnvFiles(
@@ -43,6 +43,7 @@ export async function readEnvFiles(
   return files;
 }
 
+/** Returns the error of the exceeded limit: that of all files if less room was left than one file may have, else that of one file. */
 function tooLong({ path }: FileKeyRef, remainingBytes: number, maxBytes: number): Error {
   if (remainingBytes < maxEnvFileBytes && maxBytes < maxLargeBytes) return new LargeWorkError();
   if (remainingBytes < maxEnvFileBytes) return new Error(`the files of the environment have more than ${maxBytes} bytes in total`);

@@ -46,7 +46,8 @@ export async function writeHostsFile(rootDir: string, pod: Pod, podIPs: readonly
   if (size === undefined) {
     await writeFile(path, content);
   } else if (size !== newSize || !(await hasContent(path, content))) {
-    // Not truncated first: on a full disk the containers would be left with an empty file, and ext4 would allocate it again behind a commit of its journal.
+    // The file is overwritten and truncated afterwards. Truncated first, it would stay empty on a full disk, and ext4 would allocate its block again, after
+    // a commit of the journal.
     await writeFile(path, content, { flag: 'r+' });
     if (size > newSize) await truncate(path, newSize);
   }
@@ -67,8 +68,8 @@ async function sizeOf(path: string): Promise<number | undefined> {
 }
 
 /**
- * Returns whether the file is equal to the content. A container may write any amount of data to the file at any time, also after its size was read: no more is
- * read than the content has, and a byte.
+ * Returns whether the file is equal to the content. Reads one byte more than the content has, and no more: a container may write any amount of data to the
+ * file at any time, also after its size was read.
  */
 export async function hasContent(path: string, content: string): Promise<boolean> {
   const expected = Buffer.from(content);

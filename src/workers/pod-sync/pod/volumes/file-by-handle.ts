@@ -15,11 +15,12 @@ export interface NewFile {
 
 /** Creates a file with exactly this mode, whatever the umask is. Throws the system's error, EEXIST also for a symlink. */
 export function createFile(path: string, { content, mode, user }: NewFile): void {
-  // Readable for nobody else until it has its owner and mode.
+  // Nobody but root may read the file until it has its owner and mode.
   const fd = fs.openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   try {
     fs.writeFileSync(fd, content);
     fs.fchmodSync(fd, mode);
+    // −1 keeps the group.
     if (user !== undefined) fs.fchownSync(fd, user, -1);
   } finally {
     fs.closeSync(fd);
@@ -39,7 +40,7 @@ export async function withFolder<T>(path: string, use: (handlePath: string, fd: 
   }
 }
 
-/** Sets a folder's mode: `change` gets the permission, sticky and set-ID bits that it has, and returns those that it is to have. */
+/** Sets a folder's mode: `change` gets the folder's current permission, sticky and set-ID bits, and returns the wanted ones. */
 export function changeFolderMode(path: string, change: (mode: number) => number): Promise<void> {
   return withFolder(path, (_, fd) => {
     const current = fs.fstatSync(fd).mode & 0o7777;

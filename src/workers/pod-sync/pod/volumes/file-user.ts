@@ -1,9 +1,6 @@
 /** Chooses the owner of a file in a volume that the kubelet writes (upstream ResolvesFsUser and resolveFsUser in pkg/volume). Pure. */
 
-/**
- * Returns the first user that is given: that of the item before the volume's `defaultUser`. Undefined: the owner is the one that the
- * file would have without these fields.
- */
+/** Returns the item's user, else the volume's `defaultUser`. Undefined: these fields do not set an owner, and the file has the usual one. */
 export type ResolveFileUser = (itemUser: number | undefined, defaultUser: number | undefined) => number | undefined;
 
 /** @param enabled gate AtomicWriteVolumeUserFields; without it, the fields have no effect */

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
-/** Other pods of the thread wait for so long. An item takes from 20 µs to some milliseconds: a removed folder is slow on some filesystems. */
+/** After this time, the thread continues with other pods. An item takes from 20 µs to some milliseconds: some filesystems remove a folder slowly. */
 const maxBlockedMs = 5;
 
 export async function* iterateWithYields<T>(items: Iterable<T>): AsyncGenerator<T> {

@@ -51,7 +51,7 @@ export function kubeletWritten<K extends WrittenKind>(written: KubeletWritten<K>
     },
     isUsable: (context, volume) => hasPublishedFiles(context, volume, written),
     path,
-    // The file of an optional object may appear later.
+    // A missing subPath is not created as a folder: the file of an optional object may appear there later.
     containerMount: async (context) => ({
       hostPath: await context.bindSubPath(path(context), { create: false }),
       readonly: true,
@@ -91,7 +91,7 @@ async function hasPublishedFiles(context: VolumeContext, volume: string, { kind,
 /** A token has a few kilobytes. */
 const maxTokenBytes = 64 * 1024;
 
-/** Reads a file of a volume that this kubelet, or an earlier one, has written. Undefined when there is none. */
+/** Reads a file that an earlier sync, or an earlier kubelet, has written into the volume. Undefined when there is none. */
 async function readPublishedFile(context: VolumeContext, volume: string, published: Published, path: string): Promise<string | undefined> {
   if (!(await hasPublishedFiles(context, volume, published))) return undefined;
   const dir = podVolumeDir(context.rootDir, context.pod.metadata.uid, volumeKinds[published.kind].plugin, volume);

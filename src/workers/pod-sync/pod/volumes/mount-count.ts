@@ -21,7 +21,7 @@ function isMount(volume: Volume): boolean {
     const { plugin, source } = findPlugin(volume);
     return plugin.isMount(source);
   } catch {
-    // The volume is refused.
+    // This kubelet does not support the volume, and refuses it later.
     return false;
   }
 }

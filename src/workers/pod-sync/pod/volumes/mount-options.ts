@@ -33,7 +33,7 @@ export function resolveSubPath({ subPath = '', subPathExpr }: VolumeMount, env: 
   return path;
 }
 
-/** By environment: a container may have thousands of mounts and of variables. */
+/** Caches the variables of an environment by name: a container may have thousands of mounts that use them, and thousands of variables. */
 const valuesByEnv = new WeakMap<Env, ReadonlyMap<string, string>>();
 
 function valuesOf(env: Env): ReadonlyMap<string, string> {

@@ -2,7 +2,7 @@
 import { dirname, normalize } from 'node:path';
 import type { Pod } from '../../../../shared/kubernetes/api.ts';
 
-/** The mount paths of one container, by volume and sorted. */
+/** The mount paths of one container: those of each volume, and all paths sorted. */
 interface MountPaths {
   readonly byVolume: ReadonlyMap<string, readonly string[]>;
   readonly sorted: readonly string[];
@@ -31,6 +31,7 @@ function mountPathsOf({ volumeMounts = [] }: Pod['spec']['containers'][number]):
   return { byVolume, sorted: [...byVolume.values()].flat().sort() };
 }
 
+/** Returns the mount paths below `base` that are not within another returned path, relative to `base`. */
 function directlyBelow(base: string, sorted: readonly string[]): string[] {
   if (base === '..' || base.startsWith('../')) throw new Error(`invalid container mount point ${base}`);
   const prefix = `${base}/`;

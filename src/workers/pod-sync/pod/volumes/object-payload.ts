@@ -12,7 +12,7 @@ export interface PayloadOptions {
   readonly mode: number;
   readonly defaultUser: number | undefined;
   readonly resolveFileUser: ResolveFileUser;
-  /** Skips missing keys. */
+  /** True: missing keys are skipped. */
   readonly optional: boolean;
   readonly maxBytes: number;
 }

@@ -22,17 +22,17 @@ export interface MountVolumesInput {
   readonly pod: Pod;
   readonly node: NodeInfo;
   readonly requestPodObjects: RequestPodObjects;
-  /** Default: there are no such volumes. */
+  /** Default: volumes that must be published fail. */
   readonly publishVolume?: VolumeContext['publishVolume'];
-  /** Gets the volumes that are published. */
+  /** `mountVolumes` adds the published volumes here. */
   readonly publishedVolumes?: VolumeContext['publishedVolumes'];
-  /** Runs the set-up of volumes with large files one after the other. Default: at once. */
+  /** Runs the set-ups of volumes with large files one after the other. Default: all at once. */
   readonly inTurn?: <T>(work: () => Promise<T>) => Promise<T>;
   readonly signal?: AbortSignal;
 }
 
 export interface ResizeMemoryVolumeInput {
-  /** With the size limit that is allocated. */
+  /** With the allocated size limit of the volume. */
   readonly pod: Pod;
   readonly node: NodeInfo;
   readonly volume: string;
@@ -58,15 +58,15 @@ export interface ContainerMountsInput {
   readonly container: Container | EphemeralContainer;
   /** Made by `makeEnvironment`. The variables that subPathExpr may use. */
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  /** The sandbox's; empty for a pod in the host's network. Null when not known yet: the hosts file stays empty until `writeHostsFile`. */
+  /** The IPs of the sandbox; empty for a pod in the host's network. Null when not known yet: the hosts file stays empty until `writeHostsFile`. */
   readonly podIPs: readonly string[] | null;
-  /** Of the container instance that gets the mounts. */
+  /** The restart count of the container instance that gets the mounts. */
   readonly restartCount: number;
   /** Whether the pod's runtime handler supports recursive read-only mounts. */
   readonly supportsRecursiveReadOnly: boolean;
   /** The pulled image of each image volume, by volume name. */
   readonly imageVolumes?: ReadonlyMap<string, ImageSpec>;
-  /** Of `mountVolumes`, by volume name. */
+  /** Filled by `mountVolumes`, by volume name. */
   readonly publishedVolumes?: VolumeContext['publishedVolumes'];
   readonly signal?: AbortSignal;
 }
@@ -74,7 +74,7 @@ export interface ContainerMountsInput {
 export interface EnvFilesInput {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
-  /** Of all files together: `maxSmallBytes`, or `maxLargeBytes` with permission (large-work.ts). */
+  /** The limit of all files together: `maxSmallBytes`, or `maxLargeBytes` with permission (large-work.ts). */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
 }

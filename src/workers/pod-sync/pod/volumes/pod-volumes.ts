@@ -38,7 +38,7 @@ import { removePodFolder, removeVolumeData, unmountAll, volumesOnDisk } from './
 import type { VolumeContext } from './volume-context.ts';
 import { VolumeNotReadyError } from './volume-not-ready.ts';
 
-/** With files of up to `maxSmallBytes` each. */
+/** The set-ups of kubelet-written volumes that run at a time. Each holds files of up to `maxSmallBytes`. */
 const maxParallelWritten = 16;
 
 export class PodVolumes {
@@ -98,14 +98,14 @@ export class PodVolumes {
       const failure = await setUpVolume(context, volume, podVolume);
       if (failure) failures.set(volume, failure);
     };
-    // Each holds its files while it writes them.
+    // Each of these set-ups holds the volume's files in memory while it writes them, so their number is limited.
     const writing = forEachParallel(
       found.filter(([, { plugin }]) => plugin.holdsFiles),
       maxParallelWritten,
       setUp,
     );
     writing.catch(() => {});
-    // What the other kinds wait for is not in this thread.
+    // The other set-ups wait for the helper or for another thread, and hold no files, so that all may run at once.
     const others: Promise<void>[] = [];
     for await (const one of iterateWithYields(found.filter(([, { plugin }]) => !plugin.holdsFiles))) others.push(setUp(one));
     await Promise.all([writing, ...others]);
@@ -143,7 +143,7 @@ export class PodVolumes {
     await writeHostsFile(await realpath(this.#options.rootDir), pod, podIPs, hostname);
   }
 
-  /** Reads what a container's environment takes from files, up to `maxBytes` (env-files.ts). */
+  /** Reads the environment files that a container's variables refer to, up to `maxBytes` (env-files.ts). */
   async readEnvFiles({ pod, container, maxBytes, signal }: EnvFilesInput): Promise<ReadonlyMap<string, EnvFile>> {
     if (!this.#options.featureGates.EnvFiles) return new Map();
     const read = (ref: FileKeyRef, maxFileBytes: number) => this.#readVolumeFile(pod, ref, maxFileBytes, signal);

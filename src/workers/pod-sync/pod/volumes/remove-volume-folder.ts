@@ -2,7 +2,7 @@
 import { rmdir } from '../blocking-fs.ts';
 import type { TeardownContext } from './teardown-context.ts';
 
-/** Ten minutes of the helper: some million files. The next attempt continues from there. */
+/** Each call of the helper removes files for 5 s: 120 calls are ten minutes, enough for some million files. The next attempt continues from there. */
 const maxSlices = 120;
 
 /** The helper removes what containers have written. Most volumes are empty by now, because they were in memory. */

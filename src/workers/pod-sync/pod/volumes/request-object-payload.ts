@@ -12,7 +12,7 @@ export interface ObjectVolume {
   readonly optional?: boolean;
   readonly defaultMode?: number;
   readonly defaultUser?: number;
-  /** Of the volume, for errors: `secret volume conf`. */
+  /** Describes the volume in errors: `secret volume conf`. */
   readonly description: string;
 }
 

@@ -11,7 +11,7 @@ export interface TeardownContext {
   readonly rootDir: string;
   readonly podUID: string;
   readonly helper: HelperClient;
-  /** Requests from main the end of what the volumes thread has published. */
+  /** Requests from main that the volumes thread ends a publication. */
   readonly unpublishVolume: UnpublishVolume;
   readonly projectQuotas: ProjectQuotas;
   readonly logger: Logger;

@@ -37,9 +37,9 @@ export async function volumesOnDisk({ rootDir, podUID }: TeardownContext): Promi
 /** Resolves when the mount table, read after the last unmount, has no mounts of the pod. */
 export async function unmountAll(context: TeardownContext, volumes: readonly VolumeToTearDown[]): Promise<void> {
   const { rootDir, podUID } = context;
-  const own = volumes.filter(({ teardown }) => teardown.unmount);
-  if (own.length > 0) await unmountBelow(context, podSubpathsDir(rootDir, podUID));
-  for (const volume of own) await volume.teardown.unmount?.(context, volume);
+  const withOwnUnmount = volumes.filter(({ teardown }) => teardown.unmount);
+  if (withOwnUnmount.length > 0) await unmountBelow(context, podSubpathsDir(rootDir, podUID));
+  for (const volume of withOwnUnmount) await volume.teardown.unmount?.(context, volume);
   await unmountBelow(context, podDir(rootDir, podUID));
 }
 

@@ -8,7 +8,7 @@ import type { ResolveFileUser } from './file-user.ts';
 import type { ProjectQuotas } from './project-quota/project-quotas.ts';
 import type { HelperClient } from '../../../../shared/helper-client/index.ts';
 
-/** Requests API objects from main. Resolves with one result for each ref, in the same order. Rejects with LargeWorkError, or an Error, for more than `maxBytes`. */
+/** Requests API objects from main. Resolves with one result for each ref, in the same order. Rejects when the objects are longer than `maxBytes`. */
 export type RequestPodObjects = (refs: readonly PodObjectRef[], maxBytes: number) => Promise<readonly PodObjectResult[]>;
 
 export interface VolumeContext {
@@ -18,9 +18,9 @@ export interface VolumeContext {
   readonly rootDir: string;
   readonly helper: HelperClient;
   readonly requestPodObjects: RequestPodObjects;
-  /** Requests from main what the volumes thread publishes. */
+  /** Requests from main that the volumes thread publishes the volume of this name. */
   readonly publishVolume: (volume: string) => Promise<PublishedVolumeResult>;
-  /** What is published, by the volume's name in the pod. Containers are mounted from it. */
+  /** The published volumes, by their names in the pod. `containerMount` gets their paths from here. */
   readonly publishedVolumes: Map<string, PublishedVolume>;
   /** The longest files that this set-up of a volume may make, in total: `maxSmallBytes` or `maxLargeBytes`. */
   readonly maxBytes: number;

@@ -1,4 +1,4 @@
-/** The error of a volume whose message is complete: it names the volume and the operation. */
+/** The error of a volume that could not be published or unpublished, or not yet. Its message already names the volume and the operation. */
 import type { VolumeNotReady } from '../../../../shared/contracts/published-volumes.ts';
 
 export class VolumeNotReadyError extends Error {

@@ -23,7 +23,7 @@ type Source = NonNullable<Projected['sources']>[number];
 
 /** The API server's default. */
 const defaultExpirationSeconds = 3600;
-/** The mode of tokens and certificates that a user other than root reads. An fsGroup adds its own bits. */
+/** The mode of tokens and certificates whose readers are known: the file's owner, or the fsGroup, which adds its own bits. */
 const privateMode = 0o600;
 
 export const projected: VolumePlugin<Projected> = kubeletWritten({
@@ -46,6 +46,7 @@ async function makeProjectedPayload(
   const refs = await Promise.all(
     sources.map(async (one, sourceIndex) => {
       const ref = toPodObjectRef(one, context.pod, { volume, sourceIndex });
+      // Main keeps the token that the volume has, as long as the token is valid.
       const token = ref?.kind === 'Token' ? await readPublished(one.serviceAccountToken?.path ?? '') : undefined;
       return ref?.kind === 'Token' && token !== undefined ? { ...ref, onDisk: token } : ref;
     }),

@@ -1,6 +1,6 @@
 /**
- * Volumes that the volumes thread publishes in the pod's folder, through a CSI driver (upstream pkg/volume/csi). The sync requests the volume and its end from main,
- * and mounts the published path into containers.
+ * Volumes that the volumes thread publishes in the pod's folder, through a CSI driver (upstream pkg/volume/csi). The sync requests the publication and its
+ * end from main, and mounts the published path into containers.
  */
 import type { PublishedFolder, PublishingPlugin } from '../../../../../shared/contracts/published-volumes.ts';
 import { podVolumeDir } from '../../../../../shared/kubernetes/paths.ts';
@@ -20,7 +20,7 @@ export const published: VolumePlugin<unknown> = {
   teardown: { unmount: unpublish('kubernetes.io/csi'), removeData },
 };
 
-/** Of local persistent volumes: claims may have both kinds. */
+/** The teardown of local persistent volumes. A claim may be bound to a CSI volume or to a local one. */
 export const localVolumeTeardown: VolumeTeardown = { unmount: unpublish('kubernetes.io/local-volume'), removeData: removeLocalFolder };
 
 async function publish({ publishVolume, publishedVolumes }: VolumeContext, volume: string): Promise<boolean> {
@@ -50,12 +50,12 @@ function unpublish(plugin: PublishingPlugin): NonNullable<VolumeTeardown['unmoun
   };
 }
 
-/** Never data: nothing is mounted there, and files below would be in the pod's folder by mistake. */
+/** Removes the empty mount point only: if files are left in the folder, they may be data, and the removal fails. */
 async function removeLocalFolder(_: TeardownContext, { path }: VolumeOnDisk): Promise<void> {
   await rmdir(path).catch(ignoreMissing);
 }
 
-/** The end of the publication has removed the folder. What a driver has left is removed when it is empty. */
+/** The end of the publication has removed the volume's folder. If the driver has left the folder, it is removed once it is empty. */
 async function removeData(_: TeardownContext, { path }: VolumeOnDisk): Promise<void> {
   await rmdir(join(path, volumeKinds.csi.filesIn)).catch(ignoreMissing);
   await rm(join(path, 'vol_data.json'), { force: true });

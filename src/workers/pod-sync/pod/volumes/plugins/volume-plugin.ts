@@ -1,13 +1,13 @@
 /**
- * What the sync pool does with the volumes of one kind. The kinds are a table (volume-plugins.ts). Other threads measure the usage of volumes, and how is a fact of
- * Kubernetes' kinds: shared/kubernetes/volume-kind.ts.
+ * The contract of a volume kind: how the sync pool mounts and removes volumes of the kind. The kinds are a table (volume-plugins.ts). What other threads need
+ * to know of the kinds, such as how to measure the usage of volumes, is in shared/kubernetes/volume-kind.ts.
  */
 import type { ImageSpec, Mount } from '../../../../../shared/cri/generated/cri-v1.ts';
 import type { PublishedVolume } from '../../../../../shared/contracts/published-volumes.ts';
 import type { VolumeContext } from '../volume-context.ts';
 import type { TeardownContext } from '../teardown-context.ts';
 
-/** Where a pod's volume belongs. */
+/** Determines the folder of a pod's volume. */
 export interface VolumePlace {
   /** Without symlinks. */
   readonly rootDir: string;
@@ -18,8 +18,8 @@ export interface VolumePlace {
 export interface ContainerMountContext extends VolumePlace {
   readonly subPath: string;
   /**
-   * Returns the path of the volume's subPath, bind-mounted so that a symlink that is swapped meanwhile is harmless, or `volumePath` without a subPath. With
-   * `create`, a missing folder is made. Rejects with an Error for the user.
+   * Bind-mounts the volume's subPath, so that a symlink that is swapped meanwhile is harmless, and returns the path of the bind mount. Without a subPath,
+   * returns `volumePath`. With `create`, a missing folder is made. Rejects with an Error for the user.
    */
   readonly bindSubPath: (volumePath: string, options: { readonly create: boolean }) => Promise<string>;
   /** The volume's pulled image. */
@@ -30,21 +30,21 @@ export interface ContainerMountContext extends VolumePlace {
 
 /** The fields of a container's mount that depend on the kind. */
 export type VolumeMountFields = Pick<Partial<Mount>, 'hostPath' | 'image' | 'imageSubPath'> & {
-  /** Also without the mount's `readOnly`. */
+  /** True: the mount is read-only even when the volumeMount is not `readOnly`. */
   readonly readonly: boolean;
   /** Where SELinux is enabled, the files get the labels of the container. */
   readonly selinuxRelabel: boolean;
 };
 
-/** A volume in the pod's folder, which also another kubelet may have set up: its spec may be unknown. */
+/** A volume in the pod's folder. An earlier kubelet may have set it up, so its spec may be unknown. */
 export interface VolumeOnDisk extends VolumePlace {
   readonly path: string;
 }
 
 export interface VolumeTeardown {
   /**
-   * Ends what is mounted at the volume by other means than an unmount of what the mount table has there. Called when no container runs and no subPath is
-   * mounted. Idempotent. What it leaves mounted is unmounted.
+   * For kinds whose volumes are not simply unmounted, such as volumes of a CSI driver. Called when no container runs and no subPath is mounted. Idempotent.
+   * Mounts that are left afterwards are unmounted.
    */
   readonly unmount?: (context: TeardownContext, volume: VolumeOnDisk) => Promise<void>;
   /** Removes the volume's files. Nothing is mounted there. Idempotent. */
@@ -52,16 +52,16 @@ export interface VolumeTeardown {
 }
 
 export interface VolumePlugin<Source> {
-  /** A mount holds the volume's files in memory: only some mounts of such kinds run at a time. */
+  /** While such a volume is set up, its files are in the thread's memory: only some set-ups run at a time. */
   readonly holdsFiles: boolean;
   /**
-   * Sets up the volume, and with a repeated call what has changed. Returns false when it was ready already. Rejects with an Error that names what it needs; a
-   * ready volume is then unchanged.
+   * Sets up the volume. A repeated call updates what has changed. Returns true if the duration is to be measured: false when the volume was ready already,
+   * or when another thread or the runtime sets it up. Rejects with an Error that names what the volume needs; a ready volume is then unchanged.
    */
   mount(context: VolumeContext, volume: string, source: Source): Promise<boolean>;
-  /** Whether the volume is a mount of its own in the mount table of the node. */
+  /** Returns whether the volume is a mount of its own in the mount table of the node. */
   isMount(source: Source): boolean;
-  /** Whether containers may use what an earlier sync has set up, when a repeated mount fails. Absent: they may not. */
+  /** Called when a repeated `mount` fails. Returns whether containers may use the volume as an earlier sync has set it up. Absent: they may not. */
   isUsable?(context: VolumeContext, volume: string): Promise<boolean>;
   /** The volume's path on this host. Absent: the runtime mounts the volume. */
   path?(place: VolumePlace, source: Source): string;

@@ -1,6 +1,6 @@
 /**
- * Changes /etc/projects and /etc/projid together, under the locks that upstream takes (flock on each). All threads of the pool, and programs of others, may do
- * so at once. The files are replaced by renames: a process that has waited for a lock must check that the file is still the same.
+ * Changes /etc/projects and /etc/projid together, under the locks that upstream takes (flock on each). All threads of the pool, and other programs, may change
+ * the files at the same time. The files are replaced by renames: whoever has a lock must check that the locked file is still the one at the path.
  */
 import * as fs from 'node:fs';
 import { constants } from 'node:fs';
@@ -15,8 +15,9 @@ export interface ProjectFilePaths {
 
 const openFlags = constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const createdMode = 0o644;
-/** Ten thousand volumes. */
+/** Enough for the lines of ten thousand volumes. */
 const maxFileBytes = 2 * 1024 * 1024;
+/** When another program keeps a lock for longer, the change fails, and the pod does not wait for it. */
 const lockDeadlineMs = 2000;
 const retryMs = 5;
 
@@ -26,16 +27,16 @@ export async function changeProjectFiles(
   signal: AbortSignal | undefined,
   change: (files: ProjectFiles) => ProjectFiles,
 ): Promise<void> {
-  for (const startedMs = performance.now(); ;) {
+  for (const startedAtMs = performance.now(); ;) {
     if (tryChange(paths, change)) return;
-    if (performance.now() - startedMs > lockDeadlineMs)
+    if (performance.now() - startedAtMs > lockDeadlineMs)
       throw new Error(`another process holds the lock on ${paths.projects} or ${paths.projid}`);
     // With jitter, because several threads may wait.
     await sleep(retryMs * (1 + Math.random()), undefined, { signal });
   }
 }
 
-/** Returns false when somebody else has a lock. Nothing waits between lock and unlock, so a thread never waits for itself. */
+/** Returns false when another thread or process has a lock. Synchronous: a thread that has a lock runs nothing else that needs the lock. */
 function tryChange(paths: ProjectFilePaths, change: (files: ProjectFiles) => ProjectFiles): boolean {
   const projects = openLocked(paths.projects);
   if (projects === null) return false;
@@ -45,7 +46,8 @@ function tryChange(paths: ProjectFilePaths, change: (files: ProjectFiles) => Pro
     try {
       const old = { projects: fs.readFileSync(projects, 'utf8'), projid: fs.readFileSync(projid, 'utf8') };
       const files = change(old);
-      // A name without a directory is harmless; a directory without a name could not be found by it.
+      // projid, which names the projects, comes first. If the second write fails, a name without a directory is harmless; a directory whose project has no name
+      // could not be found by name.
       if (files.projid !== old.projid) replace(paths.projid, projid, files.projid);
       if (files.projects !== old.projects) replace(paths.projects, projects, files.projects);
       return true;
@@ -57,7 +59,7 @@ function tryChange(paths: ProjectFilePaths, change: (files: ProjectFiles) => Pro
   }
 }
 
-/** Creates a missing file. Closing it unlocks it. Null: somebody else has the lock, or has just replaced the file. */
+/** Opens and locks the file, and creates a missing one. Closing the file unlocks it. Null: another process or thread has the lock, or has just replaced the file. */
 function openLocked(path: string): number | null {
   const fd = fs.openSync(path, openFlags, createdMode);
   let isLocked = false;
@@ -76,7 +78,7 @@ function openLocked(path: string): number | null {
   }
 }
 
-/** The file keeps its mode. The lock makes the temporary name this thread's own. */
+/** Replaces the file, which keeps its mode. Only the thread with the lock uses the temporary name. */
 function replace(path: string, fd: number, content: string): void {
   const temporary = `${path}.kubelet`;
   try {
@@ -89,7 +91,7 @@ function replace(path: string, fd: number, content: string): void {
   }
 }
 
-/** Whether a release has something to do. Takes no lock, and is cheap on nodes without projects. */
+/** Returns whether the file may have lines for directories below the folder. Takes no lock, and is cheap on nodes without projects. */
 export function mayHaveDirectoriesBelow({ projects }: ProjectFilePaths, folder: string): boolean {
   const stats = fs.lstatSync(projects, { throwIfNoEntry: false });
   if (!stats?.isFile() || stats.size === 0 || stats.size > maxFileBytes) return false;

@@ -1,9 +1,9 @@
 /**
  * Gives each new volume on disk of a pod in a user namespace a project of its own, so that the filesystem counts what the volume uses (gate
- * LocalStorageCapacityIsolationFSQuotaMonitoring; upstream pkg/volume/util/fsquota). Nothing is limited by it: the stats thread reads the usage. Owns the
+ * LocalStorageCapacityIsolationFSQuotaMonitoring; upstream pkg/volume/util/fsquota). The project sets no limit: the stats thread reads its usage. Owns the
  * lines of volumes in /etc/projects and /etc/projid. Called by the set-up and the removal of volumes.
  *
- * A volume without a project is walked. So no failure here fails a pod.
+ * No failure here fails a pod: the stats thread measures a volume without a project by walking its files.
  */
 import { closeSync, constants, openSync, readdirSync } from 'node:fs';
 import { messageOf } from '../../../../../shared/errors/kubelet-error.ts';
@@ -22,7 +22,7 @@ export interface ProjectQuotasOptions {
 
 const openFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const systemPaths: ProjectFilePaths = { projects: '/etc/projects', projid: '/etc/projid' };
-/** The filesystem, the kernel or the mount does not count projects. */
+/** Errors that mean that the filesystem, the kernel or the mount does not count projects. */
 const unsupportedCodes = new Set(['ENOTTY', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'ESRCH', 'EINVAL']);
 
 export class ProjectQuotas {
@@ -36,8 +36,8 @@ export class ProjectQuotas {
   }
 
   /**
-   * Must be called before a container sees the volume. Without a user namespace a container could change the projects of its files. What is in a
-   * directory already would not be counted, so only an empty one gets a project.
+   * Gives the volume's directory a project. Must be called before a container sees the volume. A pod without a user namespace gets no project: its containers
+   * could change the projects of their files. Only an empty directory gets a project, since existing files would not be counted.
    */
   async assign(pod: Pod, directory: string, signal: AbortSignal | undefined): Promise<void> {
     if (!this.#options.enabled || pod.spec.hostUsers !== false || directory.includes('\n')) return;
@@ -47,7 +47,7 @@ export class ProjectQuotas {
       if (readdirSync(directory).length > 0) return;
       const volume = fd;
       const hasFiles = (id: number) => projectUsage(volume, id).inodes > 0;
-      // Throws where projects are not counted, before any file is changed.
+      // Throws if projects are not counted here, before any file is changed.
       hasFiles(0);
       await changeProjectFiles(this.#paths, signal, (files) => {
         const { id, files: changed } = addDirectory(files, directory, hasFiles);
@@ -62,7 +62,7 @@ export class ProjectQuotas {
     }
   }
 
-  /** Removes the lines of a pod's volumes, also those of an earlier kubelet. The projects may have files for some time: they are not given to others meanwhile. */
+  /** Removes the lines of a pod's volumes, also those of an earlier kubelet. A project that still has files is not assigned again (`hasFiles`). */
   async release(volumesFolder: string, signal: AbortSignal | undefined): Promise<void> {
     try {
       if (!mayHaveDirectoriesBelow(this.#paths, volumesFolder)) return;
