@@ -1,7 +1,7 @@
 /**
  * CrashLoopBackOff: decides whether a container that exited must wait before it restarts (upstream kuberuntime doBackOff, kubelet.go
- * newCrashLoopBackOff). Pure: main keeps the back-offs between tasks. Each container also has the back-off after its exit in an annotation, which
- * a restarted kubelet continues with.
+ * newCrashLoopBackOff). Pure: main keeps the back-offs between tasks. An annotation of each container also records the back-off that follows its exit, so
+ * that a restarted kubelet continues with it.
  */
 import type { ContainerBackoff } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimeContainerStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -52,7 +52,7 @@ export function computeBackoffDecision(input: {
   return { wait: false, backoff: { key, ...stepBackoff(entry, exited.finishedAtMs, nowMs, limits) } };
 }
 
-/** The back-off in the container's annotation. The container was created right after the step. */
+/** Returns the back-off of the container's annotation. The container was created right after the back-off's last step. */
 function recordedBackoff(
   key: string,
   { restartBackOff, createdAtMs }: RuntimeContainerStatus,

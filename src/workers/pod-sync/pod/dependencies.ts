@@ -60,11 +60,11 @@ export interface TaskContext extends Omit<PodSyncDependencies, 'largeWork'> {
   readonly node: NodeInfo;
   readonly runtimeHandler: RuntimeHandlerChoice;
   readonly allocation: ExclusiveAllocation;
-  /** What is in force. Undefined: as allocated. */
+  /** The resources that are in force. Undefined: the allocated ones are. */
   readonly actuated: ActuatedResources | undefined;
   /** The pulls of the pod's image volumes in this task, by volume name. */
   readonly imageVolumePulls: Map<string, Promise<EnsureImageResult>>;
-  /** The volumes that this task knows as published, by volume name. */
+  /** The published volumes that main has reported to this task, by volume name. */
   readonly publishedVolumes: Map<string, PublishedVolume>;
   readonly channel: TaskChannelClient;
   readonly events: PodEvents;

@@ -5,7 +5,7 @@ import type { TaskContext } from './dependencies.ts';
 type PhaseContext = Pick<TaskContext, 'channel' | 'clock'>;
 
 export interface InPhaseOptions {
-  /** For a phase of a container. */
+  /** The container's name, for a phase of a container. */
   readonly container?: string;
   /** Monotonic ms at which the next step follows, even if `work` has not ended. */
   readonly dueMs?: number;

@@ -1,17 +1,17 @@
 /**
- * Bounds what a thread holds in large objects (config maps, expanded environments): few of its tasks hold them at a time, the others wait in their order.
- * Small objects need no permission, so that ordinary pods never wait for a large one.
+ * Bounds the memory that a thread needs for large objects (config maps, expanded environments): only some of its tasks have the permission to hold large
+ * objects, and the others wait in their order. Small objects need no permission, so that ordinary pods never wait for a pod with large ones.
  */
 
-/** What a task may read, or make of its pod's fields, without permission: for each volume and container. */
+/** The most that a task without permission reads, or makes from the pod's fields, for one volume or one container. */
 export const maxSmallBytes = 256 * 1024;
-/** What a task reads or makes with permission: the files of a volume, or the objects of an environment. Its copies take two to three times as much. */
+/** The most that a task with permission reads or makes for the files of one volume, or the objects of one environment. Its copies take two to three times that. */
 export const maxLargeBytes = 10 * 1024 * 1024;
 
-/** Two tasks with their copies, and what ordinary tasks hold, fit well into the memory of a thread (main/threads/supervised-pool.ts). */
+/** Two tasks with large objects and their copies, beside ordinary tasks, fit well into the memory of a thread (main/threads/supervised-pool.ts). */
 const maxTasks = 2;
 
-/** Thrown where a small object was expected: the work is done again, with permission. */
+/** Thrown by work without permission when its objects are large: the caller repeats the work with permission. */
 export class LargeWorkError extends Error {
   override readonly name = 'LargeWorkError';
   constructor() {
@@ -19,8 +19,9 @@ export class LargeWorkError extends Error {
   }
 }
 
-/** Of a thread. */
+/** Grants the permissions of one thread. */
 export class LargeWorkLimiter {
+  /** The number of tasks with a permission. */
   #tasks = 0;
   readonly #waiting = new Set<() => void>();
 
@@ -29,7 +30,7 @@ export class LargeWorkLimiter {
     return new LargeWork(this);
   }
 
-  /** Rejects with the signal's reason. */
+  /** Resolves when the task has a permission. Rejects with the signal's reason. */
   async enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#tasks < maxTasks) {
@@ -50,6 +51,7 @@ export class LargeWorkLimiter {
     });
   }
 
+  /** Returns the permission of a task, or passes it to the task that waits longest. */
   leave(): void {
     const [next] = this.#waiting;
     if (!next) {
@@ -61,12 +63,16 @@ export class LargeWorkLimiter {
   }
 }
 
-/** Of a task. A task that has the permission for one thing gets it for another at once: it never holds one while it waits for the other. */
+/**
+ * The permission of one task, which all its holders (containers, volumes) share. While the task has its permission, a further holder does not wait: tasks that
+ * each held one permission and waited for a second one could block each other.
+ */
 export class LargeWork {
   readonly #limiter: LargeWorkLimiter;
   readonly #holders = new Set<string>();
+  /** Resolves when the task has its permission. Null: no holder needs one. */
   #entered: Promise<void> | null = null;
-  /** The work that runs in turn. */
+  /** The last work that was passed to `inTurn`. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(limiter: LargeWorkLimiter) {
@@ -97,7 +103,7 @@ export class LargeWork {
     );
   }
 
-  /** Runs works of the task one after the other. */
+  /** Runs the large work of volumes with permission, one after the other: their files are never in memory together. */
   inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const run = async () => {
       await this.enter('turn', signal);
@@ -112,6 +118,7 @@ export class LargeWork {
     return result;
   }
 
+  /** Ends the task's permission. */
   close(): void {
     for (const holder of this.#holders) this.leave(holder);
   }

@@ -15,6 +15,7 @@ import type { SyncReport } from './sync-report.ts';
 
 /** The key among the pod's back-offs. Keys of containers contain a slash. */
 const backoffKey = 'volumes';
+/** Upstream's exponentialbackoff: from 500 ms to 2 min 2 s. The back-off starts anew after twice the maximum. */
 const limits = { initialMs: 500, maxMs: 122_000, resetAfterMs: 244_000 };
 
 /** Rejects with KubeletError `FailedMount` when a volume is not mounted. A volume that is only outdated does not fail the sync. */

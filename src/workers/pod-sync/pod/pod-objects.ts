@@ -1,9 +1,12 @@
-/** The requests of a task for objects of the API server, by their size (large-work.ts). */
+/** Requests from main the API server's objects that a pod needs, within the limits of large-work.ts. */
 import type { PodObjectRef, PodObjectResult } from '../../../shared/contracts/pod-objects.ts';
 import { LargeWorkError, maxLargeBytes } from './large-work.ts';
 import type { TaskChannelClient } from './task-channel-client.ts';
 
-/** Resolves with one result for each reference, in order. Rejects when they are longer than `maxBytes`: with LargeWorkError, or what cannot be done at all with an Error. */
+/**
+ * Resolves with one result for each reference, in order. When the objects are longer than `maxBytes`, rejects with LargeWorkError if the caller may repeat the
+ * request with permission for large work, else with an Error.
+ */
 export async function requestPodObjects(
   channel: Pick<TaskChannelClient, 'podObjects'>,
   refs: readonly PodObjectRef[],

@@ -29,9 +29,11 @@ export interface FoundContainer {
   readonly state: 'created' | 'running' | 'exited' | 'unknown';
 }
 
-/** Of a pod without its overhead, and of its overhead. */
+/** The resources of a pod's cgroup. */
 export interface SandboxResources {
+  /** Without the pod's overhead. */
   readonly resources: LinuxContainerResources;
+  /** The pod's overhead alone. */
   readonly overhead: LinuxContainerResources;
 }
 
@@ -76,7 +78,7 @@ const containerStates: Readonly<Record<number, FoundContainer['state']>> = {
   [ContainerState.CONTAINER_EXITED]: 'exited',
 };
 
-/** A runtime without the call is not asked by each of a hundred resizes, and an upgraded one is asked again this soon. */
+/** After a runtime has answered that it does not have a call, the call is not tried again for this long. An upgraded runtime may have it. */
 const absentCallMs = 60_000;
 
 /** Wraps the runtime service and the image service, which may have different endpoints. `timeoutMs` is runtimeRequestTimeout. */
@@ -122,7 +124,7 @@ export function createPodRuntime(
       await runtime.call('startContainer', { containerId }, limits);
     },
     stopContainer: async (containerId, graceSeconds, signal) => {
-      // The timeout is added to the grace period.
+      // The runtime may use the whole grace period: the request timeout counts from its end.
       const deadlineMs = graceSeconds * 1000 + timeoutMs;
       await runtime
         .call('stopContainer', { containerId, timeout: BigInt(graceSeconds) }, { deadlineMs, ...(signal && { signal }) })
@@ -187,7 +189,7 @@ function outputStart(streams: readonly Uint8Array[]): string {
   return output.subarray(0, maxOutputBytes).toString();
 }
 
-/** More images than a node runs. */
+/** A node runs fewer images. */
 const maxCachedImages = 1000;
 
 /** Caches the results for images that are named by digest, since those never change. Failures are not cached. */
@@ -210,7 +212,7 @@ const notFound = 5;
 /** gRPC's UNKNOWN and UNIMPLEMENTED. */
 const [unknown, unimplemented] = [2, 12];
 
-/** containerd 2.2 answers with UNKNOWN. */
+/** Returns whether the runtime does not have the call. containerd 2.2 answers with UNKNOWN. */
 function isNotImplemented(err: unknown): boolean {
   return err instanceof CriError && (err.code === unimplemented || (err.code === unknown && err.message.includes('not implemented')));
 }

@@ -84,7 +84,7 @@ async function killIfOutsideCgroup(context: TaskContext, { pod, status, apiStatu
 }
 
 async function setUpVolumes(context: TaskContext, task: SyncPodTask, report: SyncReport, mountsDuringSandbox: boolean): Promise<void> {
-  // The sandbox's request to the runtime goes out first.
+  // Waits one iteration of the event loop, so that the sandbox's request to the runtime is sent first.
   if (mountsDuringSandbox) await nextIteration();
   await makePodDataDirs(context);
   await mountVolumes(context, task, report);

@@ -1,4 +1,4 @@
-/** Collects what a task does while it runs, and makes the task's result of it. */
+/** Collects failures, waiting reasons, back-offs and created objects while a task runs, and makes the task's result from them. */
 import type { PodCgroupDifference } from '../../../shared/contracts/pod-sync/allocation.ts';
 import {
   failedResult,
@@ -33,7 +33,7 @@ export class SyncReport {
   changedRuntime = false;
   /** Why a resize is not complete. */
   resizeError: string | undefined;
-  /** Undefined: not read. */
+  /** How the pod's cgroup differs from the allocated values. Null: it does not. Undefined: the cgroup was not read. */
   podCgroup: PodCgroupDifference | null | undefined;
   #sandbox: CreatedSandbox | undefined;
   /** Null: the task does not know everything that it created. */
@@ -120,7 +120,7 @@ export class SyncReport {
   }
 }
 
-/** One failure for all, in the words of upstream's aggregate error. Its reason is that of a failure that is no back-off, if there is one. */
+/** Returns one failure for all, in the words of upstream's aggregate error. Its reason is that of the first failure that is not a back-off, if there is one. */
 export function aggregateFailures(failures: readonly ActionFailure[]): Failure | undefined {
   const first = failures.find(({ reason }) => !isBackOffReason(reason)) ?? failures[0];
   if (!first) return undefined;

@@ -38,7 +38,7 @@ export interface ChannelPort {
   close(): void;
 }
 
-/** A phase that lasts is shown soon enough; most phases end before, and go with another message or the result. */
+/** A long phase must show in the timeline while it lasts. Most phases are shorter than this delay: their reports go with another message or the result. */
 const phaseDelayMs = 250;
 
 type ReplyTo<Request extends PodSyncRequest> = Extract<PodSyncReply, { readonly type: Request['type'] }>;
@@ -59,14 +59,14 @@ export class TaskChannelClient {
   readonly #window = new RequestWindow();
   readonly #shrinkListeners = new Listeners<[gracePeriodSeconds: number]>();
   /**
-   * Sent at the end of the event loop iteration, or with the next request. The task's next call to the runtime is sent before main is
-   * woken that way.
+   * Notifications are sent at the end of the event loop iteration, or with the next request. So the task's next call to the runtime is sent before main
+   * wakes up.
    */
   #notifications: PodSyncNotification[] = [];
   #flush: NodeJS.Immediate | undefined;
   #phaseFlush: NodeJS.Timeout | undefined;
   #lastID = 0;
-  /** What the permit that came with the task is for. Null without such a permit, and once it is used. */
+  /** The use that is left for the sandbox permit that came with the task. Null without such a permit, and when the permit is used up. */
   #unusedPermit: 'sandbox' | 'container' | null;
   #gracePeriodSeconds = Infinity;
   #closed = false;
@@ -92,8 +92,8 @@ export class TaskChannelClient {
   }
 
   /**
-   * Aborts when main is gone, or the kubelet ends. A stop because the pod ends does not abort it: a hook or a kill that has begun in a container goes on, since to begin it
-   * again would run the hook twice.
+   * Aborts when main is gone, or the kubelet ends. Does not abort when the task stops because the pod ends: a hook or a kill that has begun continues, because
+   * a second attempt would run the hook twice.
    */
   get abandoned(): AbortSignal {
     return this.#abandoned.signal;
@@ -120,8 +120,9 @@ export class TaskChannelClient {
   }
 
   /**
-   * Runs `start` with a start permit, and releases the permit. Rejects with Stopped when the task is stopped before main grants the permit. The
-   * sandbox permit that came with the task is transferred if the sandbox's container `isNext`, which saves the container a request to main.
+   * Runs `start` with a start permit, and releases the permit. Rejects with Stopped when the task is stopped before main grants the permit.
+   * @param isNext called after the sandbox's start: whether its first container starts right away. Then that container gets the sandbox permit that came
+   * with the task, which saves it a request to main.
    */
   async withPermit<T>(kind: 'sandbox' | 'container', start: () => Promise<T>, isNext = () => false): Promise<T> {
     let permit = 0;
@@ -142,7 +143,7 @@ export class TaskChannelClient {
         this.#unusedPermit = 'container';
         this.#notify({ type: 'transferPermit', id: permit });
       }
-      // A permit that has not come yet is released too: main may have granted it already.
+      // A permit whose reply has not arrived is released too: main may have granted it already.
       else if (permit !== 0) this.#notify({ type: 'releasePermit', id: permit, succeeded });
     }
   }
@@ -157,6 +158,7 @@ export class TaskChannelClient {
     await this.#request((id) => ({ type: 'recordActuated', id, actuated }));
   }
 
+  /** Sends a notification to main, as do the methods after this one (contracts/pod-sync/channel.ts describes each notification). */
   actuated(actuated: ActuatedResources): void {
     this.#notify({ type: 'actuated', actuated });
   }
@@ -181,13 +183,13 @@ export class TaskChannelClient {
     this.#notify({ type: 'event', event: { ...event, message: cutMessage(event.message) } });
   }
 
-  /** Sent with the next message, or after `phaseDelayMs`: main is not woken for each phase. */
+  /** Sends the report with the next message, or after `phaseDelayMs`: main does not wake up for each phase. */
   phase(report: PhaseReport): void {
     this.#notifications.push({ type: 'phase', report });
     if (!this.#closed) this.#phaseFlush ??= setTimeout(() => this.#send(), phaseDelayMs);
   }
 
-  /** Calls back with each shorter grace period, and immediately if one came before. Call the result to remove the listener. */
+  /** Calls the listener with each shorter grace period, and immediately if one has arrived before. Call the result to remove the listener. */
   onShrink(listener: (gracePeriodSeconds: number) => void): () => void {
     const removeListener = this.#shrinkListeners.add(listener);
     if (this.#gracePeriodSeconds < Infinity) listener(this.#gracePeriodSeconds);

@@ -1,4 +1,4 @@
-/** Stops one container, which may start again under the same name. */
+/** Stops one container. A later action may start a container of the same name again. */
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import { podIPForHooks } from '../hooks/index.ts';
 import { killContainer } from '../kill/index.ts';

@@ -13,7 +13,7 @@ export function listPodActions(actions: PodActions, task: SyncPodTask): PodActio
   return allTypes.flatMap((type) => type.list(actions, task));
 }
 
-/** Whether the actions only change the resources of what runs: they wait for no volume. */
+/** Returns whether the actions only resize what runs, so that they need not wait for volumes. */
 export function isResizeOnly(actions: PodActions, task: SyncPodTask): boolean {
   const listed = listPodActions(actions, task);
   return listed.some(({ type }) => type === 'Resize') && !listed.some(({ waitsForVolumes }) => waitsForVolumes);

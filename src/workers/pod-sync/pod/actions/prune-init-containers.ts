@@ -8,6 +8,7 @@ import { podActionType } from './pod-action-type.ts';
 export const pruneInitContainersAction = podActionType({
   type: 'PruneInitContainers',
   waitsForVolumes: false,
+  // One action, which needs no data: the text is not read.
   list: () => ['all init containers'],
   execute: async ({ context, task: { pod, status } }) => {
     for (const { name } of pod.spec.initContainers ?? []) {

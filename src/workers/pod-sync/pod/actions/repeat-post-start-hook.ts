@@ -1,4 +1,4 @@
-/** Runs the postStart hook of a running container again, which an earlier task or kubelet has not ended. */
+/** Runs the postStart hook of a running container again, because the kubelet or the thread ended during the first run. */
 import { toFailure } from '../../../../shared/errors/kubelet-error.ts';
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import { runPostStart } from '../start/index.ts';
@@ -10,7 +10,7 @@ export const repeatPostStartHookAction = podActionType({
   list: ({ hooksToRepeat }: Pick<PodActions, 'hooksToRepeat'>) => hooksToRepeat,
   execute: async ({ context, task: { status }, report }, { id, container }) => {
     context.logger.info({ container: container.name, containerID: id }, 'The postStart hook was interrupted: running it again');
-    // The status of a container whose hook has ended is another one.
+    // Main must inspect the pod: the container's status changes when its hook ends.
     report.changedRuntime = true;
     try {
       await runPostStart(context, container, id, status?.podIPs);

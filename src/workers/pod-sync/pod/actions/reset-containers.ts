@@ -36,8 +36,8 @@ export const resetContainersAction = podActionType({
 });
 
 /**
- * Containers that were removed by RestartAllContainers have no back-off. Without this delay, a container that asks for it at once would occupy the runtime.
- * A second is upstream's relist period, before which it sees no exit.
+ * Containers that RestartAllContainers has removed have no back-off. Without this delay, a container whose exit triggers a reset right after each start
+ * would occupy the runtime. A second is upstream's relist period: upstream notices an exit no sooner.
  */
 const resetDelayMs = 1000;
 

@@ -1,4 +1,4 @@
-/** Brings changed resources of running containers and of the pod into force. */
+/** Puts changed resources of running containers and of the pod into force (in-place resize). */
 import type { PodActions } from '../compute-pod-actions/index.ts';
 import { executeResize } from '../resize/index.ts';
 import { podActionType } from './pod-action-type.ts';

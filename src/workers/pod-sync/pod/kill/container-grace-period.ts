@@ -3,10 +3,10 @@ import type { RuntimeContainerStatus } from '../../../../shared/contracts/runtim
 import type { Container, Pod } from '../../../../shared/kubernetes/api.ts';
 import type { KillReason } from '../compute-pod-actions/index.ts';
 
-/** The least that a container gets, so that it can close its files (upstream minimumGracePeriodInSeconds). */
+/** The shortest grace period, in which a container can still close its files (upstream minimumGracePeriodInSeconds). */
 export const minimumGraceSeconds = 2;
 
-/** 68 years. Runtimes count in nanoseconds, where a longer time would overflow and become none. */
+/** 68 years. Runtimes count int64 nanoseconds, in which a much longer time would overflow and the container would be killed at once. */
 export const maximumGraceSeconds = 2 ** 31 - 1;
 
 /**
@@ -20,11 +20,11 @@ export function computeGracePeriodSeconds(input: {
   readonly orphan?: RuntimeContainerStatus['orphan'];
 }): number {
   const { pod, container, reason, orphan } = input;
-  const deletion = pod ? pod.metadata.deletionGracePeriodSeconds : orphan?.podDeletionGracePeriodSeconds;
-  if (deletion !== undefined) return deletion;
-  const ofPod = pod ? pod.spec.terminationGracePeriodSeconds : orphan?.podTerminationGracePeriodSeconds;
-  if (ofPod === undefined) return minimumGraceSeconds;
-  if (reason === 'StartupProbe') return container.startupProbe?.terminationGracePeriodSeconds ?? ofPod;
-  if (reason === 'LivenessProbe') return container.livenessProbe?.terminationGracePeriodSeconds ?? ofPod;
-  return ofPod;
+  const deletionSeconds = pod ? pod.metadata.deletionGracePeriodSeconds : orphan?.podDeletionGracePeriodSeconds;
+  if (deletionSeconds !== undefined) return deletionSeconds;
+  const podSeconds = pod ? pod.spec.terminationGracePeriodSeconds : orphan?.podTerminationGracePeriodSeconds;
+  if (podSeconds === undefined) return minimumGraceSeconds;
+  if (reason === 'StartupProbe') return container.startupProbe?.terminationGracePeriodSeconds ?? podSeconds;
+  if (reason === 'LivenessProbe') return container.livenessProbe?.terminationGracePeriodSeconds ?? podSeconds;
+  return podSeconds;
 }

@@ -1,5 +1,5 @@
 /**
- * Kills one container: runs its preStop hook, waits for the containers that must terminate before, then stops the container. All steps
+ * Kills one container: runs its preStop hook, waits for the containers that must terminate before it, then stops the container. All steps
  * share one grace period (upstream killContainer).
  */
 import type { RuntimeContainerStatus } from '../../../../shared/contracts/runtime-status.ts';
@@ -54,12 +54,12 @@ export async function killContainer(context: TaskContext, request: KillRequest):
 
   const budget = new GracePeriodBudget(clock, graceSeconds);
   const stopListening = channel.onShrink((seconds) => budget.shrink(seconds));
-  const over = new AbortController();
+  const killIsOver = new AbortController();
   try {
     const preStop = container.spec.lifecycle?.preStop;
     if (preStop && graceSeconds > 0) {
       const hook = { handler: preStop, containerID: id, container: name, ports: container.spec.ports ?? [], podIP: request.podIP };
-      await runPreStop(context, hook, budget, AbortSignal.any([over.signal, channel.abandoned]));
+      await runPreStop(context, hook, budget, AbortSignal.any([killIsOver.signal, channel.abandoned]));
     }
     await inPhase(context, 'Stop', { container: name, dueMs: budget.deadlineMs }, async () => {
       if (order && budget.remainingSeconds > 0) {
@@ -78,7 +78,7 @@ export async function killContainer(context: TaskContext, request: KillRequest):
     throw err;
   } finally {
     stopListening();
-    over.abort();
+    killIsOver.abort();
   }
 }
 
@@ -91,7 +91,7 @@ async function runPreStop(context: TaskContext, hook: Hook, budget: GracePeriodB
   const { channel, logger, events } = context;
   const { container: name, containerID: id } = hook;
   const running = runHook(context, hook, 'FailedPreStopHook', killIsOver);
-  // It may fail when nobody waits for it any more.
+  // The hook may fail after the wait for it has expired.
   running.catch(() => {});
   try {
     const outcome = await inPhase(context, 'PreStop', { container: name, dueMs: budget.deadlineMs }, () =>

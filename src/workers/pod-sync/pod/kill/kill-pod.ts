@@ -31,7 +31,7 @@ export async function killPod(
   }
 }
 
-/** Such a pod was deleted while no kubelet ran, and another pod has its place. */
+/** A pod that was deleted while no kubelet ran gets 30 s at most, also if its own grace period is longer: its replacement runs already. */
 const goneFromApi = { maximumSeconds: 30 };
 
 async function killContainers(

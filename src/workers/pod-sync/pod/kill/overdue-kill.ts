@@ -1,13 +1,13 @@
 /**
- * Kills the processes of a pod that has no time left and that the runtime does not end: a hard eviction must free what the pod uses up. A runtime needs a
- * process to kill a container. After a fork bomb there is none, so its call fails, or does not return. A pod with more time is left to the runtime, whose
- * next attempt may end it gracefully.
+ * Kills the processes of a pod that has no time left and that the runtime does not end: a hard eviction must free what the pod uses up. A runtime starts a
+ * process to kill a container. After a fork bomb it cannot start one, so its call fails or does not return. A pod with more time is left to the runtime,
+ * whose next attempt may end the pod gracefully.
  */
 import type { PodUID } from '../../../../shared/kubernetes/ids.ts';
 import type { TaskContext } from '../dependencies.ts';
 import { minimumGraceSeconds } from './container-grace-period.ts';
 
-/** For a runtime that kills at the end of the grace period itself. Also the time between attempts. */
+/** The runtime itself kills at the end of the grace period, and gets this long for that. Also the time between attempts. */
 const allowanceMs = 3000;
 
 export class OverdueKill {
@@ -17,14 +17,17 @@ export class OverdueKill {
   /** The end of the grace period (monotonic). Null: the pod has more time. */
   #dueMs: number | null = null;
 
-  /** Begins to wait for the end of the pod. Call `close` when the runtime has ended it, or has failed. */
+  /** Begins to wait for the end of the pod. Call `close` when the runtime has ended the pod, or has failed. */
   constructor(context: TaskContext, gracePeriodSeconds: number | null) {
     this.#context = context;
     this.#stopListening = context.channel.onShrink((seconds) => this.#setGracePeriod(seconds));
     this.#setGracePeriod(gracePeriodSeconds ?? Infinity);
   }
 
-  /** The runtime has failed to end the pod. Kills a pod without time at the end of its grace period. Rejects with Stopped, and when it cannot kill. */
+  /**
+   * Call this when the runtime has failed to end the pod. Kills a pod that has no time left, at the end of its grace period. Rejects with Stopped, and when
+   * the processes cannot be killed.
+   */
   async onFailure(): Promise<void> {
     if (this.#dueMs === null) return;
     const { clock, channel } = this.#context;

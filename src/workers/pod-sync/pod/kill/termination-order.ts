@@ -16,7 +16,7 @@ export function computeTerminationPrerequisites(pod: Pod, running: ReadonlySet<s
       container.name,
       [...regular, ...later].filter((name) => running.has(name)),
     );
-    // That sidecar waits for all later ones already.
+    // The sidecar before this one waits for this one only, which itself waits for all later sidecars.
     later = [container.name];
   }
   return prerequisites;

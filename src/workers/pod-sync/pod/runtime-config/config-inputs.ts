@@ -16,11 +16,11 @@ export interface HostInfo {
   readonly hugePageSizes: readonly string[];
   /** Whether the memory cgroup can limit swap. */
   readonly swapControllerAvailable: boolean;
-  /** What containers share under LimitedSwap; 0 otherwise. */
+  /** The node's swap, which containers share under LimitedSwap; 0 without LimitedSwap. */
   readonly swapCapacityBytes: number;
-  /** /sys/devices/system/cpu/cpuN/thermal_throttle of the CPUs that have it. Masked, as upstream. */
+  /** The folders /sys/devices/system/cpu/cpuN/thermal_throttle that exist. Containers do not see them, as upstream. */
   readonly thermalThrottlePaths: readonly string[];
-  /** As in `uname -r`: `major.minor.patch`. Decides which sysctls are safe. */
+  /** The output of `uname -r`, which begins with `major.minor.patch`. Decides which sysctls are safe. */
   readonly kernelVersion: string;
   readonly selinuxEnabled: boolean;
 }
@@ -30,7 +30,7 @@ export interface PodConfigInput {
   readonly node: NodeInfo;
   readonly settings: PodSyncSettings;
   readonly hostInfo: HostInfo;
-  /** Of a pod with `hostUsers: false`. */
+  /** Set for a pod with `hostUsers: false`. */
   readonly userNamespace?: UserNamespaceChoice | undefined;
 }
 
@@ -40,11 +40,11 @@ export interface SandboxConfigInput extends PodConfigInput {
   readonly cgroupParent: string;
 }
 
-/** Is recorded as a Warning event. */
+/** A problem that is recorded as a Warning event. */
 export interface ConfigWarning {
   /** The object of the event; the pod when absent. */
   readonly object?: 'node';
-  /** DNSConfigForming, MissingClusterDNS. */
+  /** The event's reason: DNSConfigForming or MissingClusterDNS. */
   readonly reason: string;
   readonly message: string;
 }
@@ -62,6 +62,7 @@ export interface EnvironmentObjects {
   readonly services: PodObjectResult;
   /** By name. */
   readonly configMaps: ReadonlyMap<string, PodObjectResult>;
+  /** By name. */
   readonly secrets: ReadonlyMap<string, PodObjectResult>;
 }
 
@@ -79,11 +80,11 @@ export interface EnvironmentInput {
   /** The sandbox's IPs, primary first; the node's for a pod in the host's network. */
   readonly podIPs: readonly string[];
   readonly objects: EnvironmentObjects;
-  /** What fileKeyRef refers to, by `envFileKey`. Read by `PodVolumes.readEnvFiles`. */
+  /** The files that fileKeyRefs refer to, by `envFileKey`. Read by `PodVolumes.readEnvFiles`. */
   readonly envFiles?: ReadonlyMap<string, EnvFile>;
 }
 
-/** What the resources of a container follow from. */
+/** The input of `containerResources`. */
 export interface ContainerResourcesInput extends PodConfigInput, ContainerAllocation {
   readonly container: Container | EphemeralContainer;
 }

@@ -11,7 +11,10 @@ import type { ContainerConfigInput, EnvValue } from './config-inputs.ts';
 
 const utf8 = new TextEncoder();
 
-/** Throws KubeletError `CreateContainerConfigError` when the spec is invalid, violates its own non-root policy, or was not given what it needs. */
+/**
+ * Throws KubeletError `CreateContainerConfigError` when the spec is invalid or violates its own non-root policy, or when the node could not allocate what
+ * the container needs.
+ */
 export function makeContainerConfig(input: ContainerConfigInput): ContainerConfig {
   try {
     if (input.problem !== undefined) throw new Error(input.problem);

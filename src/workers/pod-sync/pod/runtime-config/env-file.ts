@@ -10,7 +10,7 @@ export interface EnvFile {
   readonly problem: Error | null;
 }
 
-/** Runs in linear time, and keeps what is wanted only: the file's content is untrusted. */
+/** Runs in linear time, and keeps only the wanted names: the file's content is untrusted. */
 export function parseEnvFile(content: string, names: ReadonlySet<string>): EnvFile {
   const values = new Map<string, string>();
   try {

@@ -11,7 +11,7 @@ export async function readEnvironmentObjects(
 ): Promise<EnvironmentObjects> {
   const { configMaps, secrets } = referencedNames(container);
   const results = await requestPodObjects([
-    // The API server's default.
+    // `enableServiceLinks` is true by default in the API.
     { kind: 'Services', namespace, links: spec.enableServiceLinks ?? true },
     ...configMaps.map((name): PodObjectRef => ({ kind: 'ConfigMap', namespace, name })),
     ...secrets.map((name): PodObjectRef => ({ kind: 'Secret', namespace, name })),

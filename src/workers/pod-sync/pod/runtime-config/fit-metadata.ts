@@ -1,16 +1,16 @@
 /**
- * Bounds the labels and annotations that the runtime keeps. Its lists repeat them for every sandbox and container, in one message of at most 16 MiB: a list above that is
- * no list, and the node would be NotReady for what a few pods carry. Pure.
+ * Bounds the labels and annotations that the runtime keeps. The runtime's lists contain those of every sandbox and container in one message, which has at most
+ * 16 MiB: a longer list could not be read, and the long annotations of a few pods would make the node NotReady. Pure.
  */
 
-/** Of the user's labels and annotations of one sandbox, so that those of 500 pods fit. */
+/** The most for the user's labels and annotations of one sandbox: 500 pods with as much fit into 16 MiB. */
 const maxSandboxBytes = 32 * 1024;
-/** Of one annotation of a container. Hooks and ports of real containers have some hundred bytes. */
+/** The most for one annotation of a container. Hooks and ports of real containers have some hundred bytes. */
 const maxAnnotationBytes = 8 * 1024;
 
 type Strings = Readonly<Record<string, string>>;
 
-/** Leaves out the longest entries until the rest fits: a manifest that a tool keeps as an annotation goes before what a runtime reads. */
+/** Omits the longest entries until the rest fits. A manifest that a tool stores in an annotation is long; the entries that runtimes read are short. */
 export function fitSandboxMetadata(labels: Strings, annotations: Strings): { readonly labels: Strings; readonly annotations: Strings } {
   const entries = [...toEntries('labels', labels), ...toEntries('annotations', annotations)];
   if (entries.reduce((sum, { bytes }) => sum + bytes, 0) <= maxSandboxBytes) return { labels, annotations };

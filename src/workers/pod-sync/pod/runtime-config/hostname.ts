@@ -4,8 +4,9 @@ import type { Pod } from '../../../../shared/kubernetes/api.ts';
 import { goQuote } from '../../../../shared/kubernetes/go-text.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../../../shared/kubernetes/names.ts';
 
-/** Linux allows 64 bytes, which an FQDN may use. A hostname alone is truncated to 63, the length of a DNS label. */
+/** The length of a DNS label, to which a hostname without domain is truncated. */
 const maxHostname = 63;
+/** The longest name that Linux allows (HOST_NAME_MAX). */
 const maxFQDN = 64;
 
 export interface PodHostname {

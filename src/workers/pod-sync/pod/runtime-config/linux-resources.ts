@@ -53,20 +53,20 @@ export function containerResources(input: ContainerResourcesInput): LinuxContain
 
 function memoryQos({ pod, container, settings, node }: ContainerResourcesInput, podLevel: boolean): Record<string, string> {
   if (settings.cgroupVersion === 1) return {};
-  // A container that was made with the gate may still be throttled.
+  // A container that was created while the gate was on may still be throttled.
   if (!settings.featureGates.MemoryQoS) return { 'memory.high': 'max' };
   const hasPodLimit = podLevel && !isZeroQuantity(pod.spec.resources?.limits?.['memory']) && isZeroQuantity(ownMemoryLimit(pod, container));
   const allocatableBytes = Math.max(0, node.capacity.memoryBytes - settings.reservedMemoryBytes);
   return computeMemoryQos({ qos: qosClass(pod), resources: container.resources, settings, hasPodLimit, allocatableBytes });
 }
 
-/** In a resize the container has its pod's limit as if it were its own. */
+/** Returns the limit from the pod's spec: in a resize, `container` has its pod's limit as if it were its own (withPodLimits). */
 function ownMemoryLimit({ spec: { containers, initContainers = [] } }: Pod, container: Container | EphemeralContainer): string | undefined {
   const { resources } = [...containers, ...initContainers].find(({ name }) => name === container.name) ?? container;
   return resources?.limits?.['memory'];
 }
 
-/** A container without a limit has the pod's. */
+/** Returns the container's limits. With pod-level resources, a missing limit is the pod's. */
 function effectiveLimits(pod: Pod, { resources }: Container | EphemeralContainer, podLevel: boolean): Limits {
   const containerLimits = resources?.limits ?? {};
   if (!podLevel) return containerLimits;

@@ -11,7 +11,7 @@ import { isRestartableInitContainer } from '../../../../shared/kubernetes/restar
 
 const guaranteed = -997;
 const bestEffort = 1000;
-/** Keeps Burstable pods above a Guaranteed pod, whose score is at most 10 even if it uses all memory. */
+/** A Guaranteed container that uses all memory has a score of 1000 + guaranteed = 3: each Burstable container has at least that adjustment. */
 const leastBurstable = 1000 + guaranteed;
 
 export function computeOOMScoreAdj(
@@ -43,7 +43,7 @@ function isSidecarOf({ spec }: Pod, container: Container | EphemeralContainer): 
   return isRestartableInitContainer(container) && (spec.initContainers ?? []).some(({ name }) => name === container.name);
 }
 
-/** Returns each container's equal part of the pod-level request that exceeds the containers' requests. */
+/** Returns each container's equal share of the amount by which the pod-level request exceeds the containers' requests. */
 function podLevelShareBytes(pod: Pod): number {
   const { resources, containers, initContainers = [] } = pod.spec;
   const requests = resources?.requests ?? {};

@@ -15,6 +15,7 @@ import {
 import { formatPod } from '../format-pod.ts';
 import type { ConfigWarning } from './config-inputs.ts';
 
+/** Names with fewer than five dots are first tried with the search domains, so that `svc.namespace` works (upstream defaultDNSOptions). */
 const clusterOptions = ['ndots:5'];
 
 export interface PodDNSInput {
@@ -47,8 +48,8 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
   const host = resolvConf === null ? { servers: [], searches: [], options: [] } : parseHostConf(resolvConf);
   const policy = pod.spec.dnsPolicy;
   if (policy === 'None') return { servers: [], searches: [], options: [] };
-  const cluster = policy !== 'Default' && !(policy === 'ClusterFirst' && pod.spec.hostNetwork);
-  if (cluster && settings.clusterDNS.length > 0) {
+  const wantsClusterDNS = policy !== 'Default' && !(policy === 'ClusterFirst' && pod.spec.hostNetwork);
+  if (wantsClusterDNS && settings.clusterDNS.length > 0) {
     const { clusterDomain } = settings;
     const clusterSearches =
       clusterDomain === '' ? [] : [`${pod.metadata.namespace}.svc.${clusterDomain}`, `svc.${clusterDomain}`, clusterDomain];
@@ -59,7 +60,7 @@ function baseConfig({ pod, settings, resolvConf, nodeIPs }: PodDNSInput, warning
       options: clusterOptions,
     };
   }
-  if (cluster) {
+  if (wantsClusterDNS) {
     const message =
       'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
     warnings.push({ object: 'node', reason: 'MissingClusterDNS', message });

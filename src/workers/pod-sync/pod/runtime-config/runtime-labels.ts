@@ -1,6 +1,6 @@
 /**
- * Makes the labels and annotations of sandboxes and containers, exactly as upstream (pkg/kubelet/kuberuntime/labels.go): a restarted kubelet,
- * or upstream's, finds the pods of the runtime's objects by them. What is too long is left out (fit-metadata.ts).
+ * Makes the labels and annotations of sandboxes and containers, exactly as upstream (pkg/kubelet/kuberuntime/labels.go): from them a restarted kubelet,
+ * or upstream's, learns which pod a sandbox or container belongs to. Values that are too long are omitted (fit-metadata.ts).
  */
 import * as names from '../../../../shared/kubernetes/annotations.ts';
 import type { ContainerBackoff } from '../../../../shared/contracts/pod-sync/result.ts';

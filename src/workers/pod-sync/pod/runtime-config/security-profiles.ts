@@ -31,7 +31,7 @@ export function seccompProfile(
   }
 }
 
-/** The API server refuses such a path. A second check, because the runtime would read any file of the host as a profile. */
+/** Checks the path again, although the API server refuses `..`: the runtime would read any file of the host as a profile. */
 function pathBelow(folder: string, path: string): string {
   if (path.split('/').includes('..')) throw new Error(`invalid localhostProfile ${goQuote(path)}: must not contain '..'`);
   return join(folder, path);

@@ -21,6 +21,7 @@ function serviceVariables({ name, clusterIP, ports }: ServiceInfo): Variables {
   return variables;
 }
 
+/** The variables that Docker's container links had. */
 function linkVariables({ name, clusterIP, ports }: ServiceInfo): Variables {
   const prefix = variableName(name);
   const host = isIPv6(clusterIP) ? `[${clusterIP}]` : clusterIP;

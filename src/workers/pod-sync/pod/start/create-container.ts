@@ -9,7 +9,7 @@ import type { TaskContext } from '../dependencies.ts';
 
 export interface CreateContainerResult {
   readonly id: ContainerID;
-  /** True when a lost task has created and started it. */
+  /** True when a lost task has created and started the container. */
   readonly hasRun: boolean;
   /** True when that container still runs. */
   readonly isRunning: boolean;

@@ -26,8 +26,8 @@ export async function createSandbox(
     const running = runAfterRemovingLeftover(context, config);
     running.catch(() => {});
     try {
-      // The request goes out first: the runtime sets up the network before it needs the cgroup. If the cgroup is missing, the runtime creates
-      // it without its resource values.
+      // Waits one iteration of the event loop, so that the request is sent first: the runtime sets up the network before it needs the cgroup. If the cgroup
+      // is missing then, the runtime creates it without its resource values.
       await nextIteration();
       await createCgroup(context, pod);
       await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });

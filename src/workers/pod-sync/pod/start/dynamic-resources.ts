@@ -4,7 +4,7 @@
  */
 import type { Pod } from '../../../../shared/kubernetes/api.ts';
 
-/** Returns why the pod cannot start; null when it has no claims: its own, or one that the scheduler made for its extended resources. */
+/** Returns why the pod cannot start; null when it has no claims, neither in its spec nor made by the scheduler for its extended resources. */
 export function dynamicResourcesProblem({ spec, status }: Pod): string | null {
   const names = (spec.resourceClaims ?? []).map(({ name }) => name);
   const extended = status?.extendedResourceClaimStatus?.resourceClaimName;

@@ -1,6 +1,6 @@
 /**
- * Bounds what the images of a container's mounts add to the message that creates the container: each of them carries the annotations of the pod, as upstream's does.
- * A pod of 500 KiB could make a message of a gigabyte. Pure.
+ * Bounds what the image volumes of a container add to the CreateContainer message: each mount's ImageSpec carries the pod's annotations, as upstream's does. A
+ * pod of 500 KiB could make a message of a gigabyte. Pure.
  */
 import { maxMessageBytes } from '../../../../shared/cri/message-limit.ts';
 import type { Container, EphemeralContainer, Pod } from '../../../../shared/kubernetes/api.ts';

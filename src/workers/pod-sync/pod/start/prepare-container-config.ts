@@ -27,19 +27,22 @@ export interface ConfigRequest {
   readonly container: Container | EphemeralContainer;
   readonly status: RuntimePodStatus | null;
   readonly hostInfo: HostInfo;
-  /** Null when not known yet. Then the config does not depend on them, and the hosts file is written later. */
+  /** Null when the IPs are not known yet. Then the config does not depend on them, and the hosts file is written later. */
   readonly podIPs: readonly string[] | null;
   /** The back-off after the container's next exit. Undefined before its first exit. */
   readonly restartBackOff?: ContainerBackoff | undefined;
 }
 
 export interface ConfigInputs {
-  /** Null when they are large: they are read once the config is made. */
+  /** Null when the objects are large: they are read only when the config is made, with permission for large work. */
   readonly objects: EnvironmentObjects | null;
   readonly restartCount: number;
 }
 
-/** The pod's volumes must be mounted. A container with a large environment has the permission for large work then, until it is created. Rejects with KubeletError, whose reason becomes the container's waiting reason, or with an Error. */
+/**
+ * The pod's volumes must be mounted. For a container with a large environment, the task then has the permission for large work, which the caller ends when the
+ * container is created. Rejects with KubeletError, whose reason becomes the container's waiting reason, or with an Error.
+ */
 export async function prepareContainerConfig(
   context: TaskContext,
   request: ConfigRequest,
@@ -95,7 +98,7 @@ export function readSmallObjects({ channel }: TaskContext, { pod, container }: P
   return ifSmall(() => readEnvironmentObjects((refs) => requestPodObjects(channel, refs, maxSmallBytes), pod, container));
 }
 
-/** Returns null when it is large. */
+/** Returns null when the read object is large. */
 async function ifSmall<T>(read: () => Promise<T>): Promise<T | null> {
   try {
     return await read();
@@ -113,7 +116,7 @@ function isLarge(container: Container | EphemeralContainer, env: readonly EnvVal
   try {
     return expandedLength(container, env) > maxSmallBytes;
   } catch {
-    // The config reports it.
+    // The command is too long: makeContainerConfig reports it.
     return false;
   }
 }

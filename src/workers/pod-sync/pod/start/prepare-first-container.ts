@@ -13,7 +13,7 @@ import { ensureImages, type ContainerImages } from './ensure-image.ts';
 import { prepareContainerConfig, readSmallObjects, type ConfigInputs } from './prepare-container-config.ts';
 import { readPullSecrets, type PullSecrets } from './pull-secrets.ts';
 
-/** Every promise may reject; a rejection without a handler is already marked as handled. */
+/** Every promise may reject. A promise that nobody awaits causes no unhandled rejection. */
 export interface PreparedContainer {
   readonly container: string;
   readonly pullSecrets: Promise<PullSecrets>;
@@ -21,7 +21,7 @@ export interface PreparedContainer {
   readonly inputs: Promise<ConfigInputs>;
   /** False when the config needs the pod's IPs. */
   readonly hasConfig: boolean;
-  /** Returns the config once, so that nothing holds it when the container is created; undefined without one. */
+  /** Returns the config, and forgets it, so that its memory is free once the container is created. Undefined without a config, and in later calls. */
   takeConfig(): Promise<ContainerConfig> | undefined;
   /** True once the config is made. */
   isReady(): boolean;
@@ -42,7 +42,7 @@ export function prepareFirstContainer(
   const name = actions.initContainersToStart[0] ?? actions.containersToStart[0];
   const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((one) => one.name === name);
   if (!container) return undefined;
-  // The sandbox's request to the runtime goes out first.
+  // Waits one iteration of the event loop, so that the sandbox's request to the runtime is sent first.
   const sandboxRequested = nextIteration();
   const pullSecrets = sandboxRequested.then(() => readPullSecrets(context, pod));
   const images = pullSecrets.then(({ found }) => ensureImages(context, { pod, container, pullSecrets: found }));

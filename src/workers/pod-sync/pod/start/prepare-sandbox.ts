@@ -22,13 +22,13 @@ import { reportStaleStatus } from './stale-status.ts';
 export interface Sandbox {
   readonly id: SandboxID;
   readonly config: ReturnType<typeof makeSandboxConfig>['config'];
-  /** Undefined when they could not be read; the report has the reason. Rejects with Stopped. */
+  /** Undefined when the IPs could not be read; the report has the reason. Rejects with Stopped. */
   readonly podIPs: Promise<readonly string[] | undefined>;
   readonly hostInfo: HostInfo;
 }
 
 /**
- * Returns the existing sandbox or a new one. Undefined when there is none; the report has the reason. Rejects with Stopped, or when the
+ * Returns the existing sandbox or a new one. Undefined when no sandbox could be prepared; the report has the reason. Rejects with Stopped, or when the
  * pod's cgroup cannot be created.
  */
 export async function prepareSandbox(
@@ -81,7 +81,7 @@ export async function prepareSandbox(
     const id = await inPhase(context, 'Sandbox', {}, () => createSandbox(context, pod, config, () => firstContainer?.isReady() ?? false));
     const created = { id, podName: identity.name, podNamespace: identity.namespace };
     report.addSandbox(created);
-    // The request for a container whose config does not need the IPs goes out first.
+    // Waits one iteration of the event loop: if a container's config does not need the IPs, its creation is requested first.
     const podIPs = pod.spec.hostNetwork
       ? Promise.resolve(knownPodIPs(status, apiStatus))
       : nextIteration().then(() => readSandboxIPs(context, created, report));

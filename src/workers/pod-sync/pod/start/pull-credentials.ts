@@ -1,6 +1,6 @@
 /**
- * The credentials that the pull secrets of a pod have for one image. The images thread gets them instead of the secrets: a request for an image may wait
- * long there, and a tenant's secrets have up to 1 MiB each, so that the requests of a few dozen pods could fill its memory. Pure.
+ * Selects the credentials for one image from a pod's pull secrets. The images thread gets the credentials instead of the secrets: a request for an image may
+ * wait long there, and a tenant's secrets have up to 1 MiB each, so that the requests of a few dozen pods could fill the thread's memory. Pure.
  */
 import type { PullCredentials } from '../../../../shared/contracts/images.ts';
 import type { PullSecret } from '../../../../shared/registry-credentials/keyring.ts';
@@ -15,7 +15,7 @@ const maxLength = 128 * 1024;
 export function pullCredentials(image: string, secrets: readonly PullSecret[]): PullCredentials {
   if (secrets.length === 0) return { credentials: [], problem: null };
   const repository = repositoryOf(image);
-  // The images thread refuses the name.
+  // The image name is invalid: the images thread refuses it.
   if (repository === null) return { credentials: [], problem: null };
   try {
     const credentials = credentialsOfSecrets(repository, secrets);

@@ -13,7 +13,7 @@ export interface PullSecrets {
   readonly missing: readonly string[];
 }
 
-/** Held while images are pulled. Docker's config of a thousand registries has about as much. */
+/** The secrets of a pod stay in memory while its images are pulled. A Docker config with a thousand registries has about this size. */
 const maxPullSecretBytes = 256 * 1024;
 
 /** Rejects with Stopped only. */

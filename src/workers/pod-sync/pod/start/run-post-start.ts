@@ -12,8 +12,8 @@ import { killContainer } from '../kill/index.ts';
 import { removePostStartRecord } from './post-start-record.ts';
 
 /**
- * Rejects with KubeletError PostStartHookError, or with Stopped. A failed hook kills the container. A stop of the task ends the wait for the hook, and not the
- * hook when the pod ends: the next task terminates the pod. The end of the kubelet keeps the record of the hook.
+ * Rejects with KubeletError PostStartHookError, or with Stopped. A failed hook kills the container. A stop of the task ends the wait for the hook. When the task
+ * stops because the pod ends, the hook itself runs on while the next task terminates the pod. When the kubelet ends, the hook's record stays.
  */
 export async function runPostStart(
   context: TaskContext,

@@ -13,7 +13,7 @@ export class StaleStatusError extends Error {
   }
 }
 
-/** The next attempt, unless the inspection triggers it sooner. A status that stays stale must not cause a busy loop. */
+/** The delay of the next sync, unless main's inspection of the pod triggers it sooner. A status that stays stale must not cause a busy loop. */
 const retryMs = 1000;
 
 /** Returns whether `err` is a StaleStatusError, and then makes the report request an inspection from main. The sync does not fail. */

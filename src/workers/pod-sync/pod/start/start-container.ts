@@ -63,7 +63,7 @@ export async function startContainer(context: TaskContext, request: ContainerSta
     if (created.started) await linkContainerLog(context, request, config, created.id);
     return created;
   };
-  // The config is not held during the hook.
+  // The config, which may be large, is out of scope before the hook runs, and so is the permission for large work.
   const { id, hookDue } = await startWithConfig().finally(() => context.largeWork.leave(container.name));
   if (hookDue) await runPostStart(context, container, id, await request.podIPs);
 }
@@ -103,7 +103,7 @@ interface StartedContainer {
   readonly id: ContainerID;
   /** This task has started the container. */
   readonly started: boolean;
-  /** The container has a postStart hook that has not ended. */
+  /** The container has a postStart hook that must run now: for the first time, or again after an interruption. */
   readonly hookDue: boolean;
 }
 

@@ -22,7 +22,7 @@ import { startContainer, type ContainerStart } from './start-container.ts';
 
 type ContainerType = 'ephemeral_container' | 'init_container' | 'container';
 
-/** Starts them in upstream's order. Rejects with Stopped only; failures go to the report. */
+/** Starts the containers in upstream's order. Rejects with Stopped only; failures go to the report. */
 export async function startContainers(
   context: TaskContext,
   task: SyncPodTask,
@@ -34,6 +34,7 @@ export async function startContainers(
   const pullSecrets = await (firstContainer?.pullSecrets ?? readPullSecrets(context, task.pod));
   const start = async (kind: ContainerType, container: Container | EphemeralContainer) => {
     const prepared = firstContainer?.container === container.name ? firstContainer : undefined;
+    // A container whose config was prepared without the pod's IPs does not wait for them. The others cannot start without.
     if (!prepared?.hasConfig && !(await sandbox.podIPs)) return false;
     return startWithBackoff(context, task, kind, container, { ...sandbox, pullSecrets: pullSecrets.found, prepared }, report);
   };
