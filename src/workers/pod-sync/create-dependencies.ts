@@ -15,7 +15,7 @@ import { createPodRuntime } from './pod/pod-runtime.ts';
 import { HostInfoReader } from './pod/runtime-config/index.ts';
 import { PodVolumes } from './pod/volumes/index.ts';
 
-/** One set per thread: what tasks of pods need, and what tasks of the node need. */
+/** The dependencies of all tasks of a thread: of those that belong to a pod, and of those that work on the node. */
 export interface SyncThreadDependencies extends PodSyncDependencies {
   readonly hostProcesses: ProcessMover;
 }

@@ -1,7 +1,7 @@
 /**
- * The entry of the sync pool's threads: runs tasks of the pod lifecycle (the default export) and decodes manifests. Main calls the exports through
- * piscina (main/threads/pod-sync-pool.ts), with hundreds of tasks at a time on each thread. A task keeps no state for later tasks, and never lists the
- * runtime.
+ * The entry of the sync pool's threads: runs tasks of the pod lifecycle (the default export), decodes manifests, and works on the node's cgroups,
+ * processes and iptables. Main calls the exports through piscina (main/threads/pod-sync-pool.ts), with hundreds of tasks at a time on each thread. A
+ * task keeps no state for later tasks, and never lists the runtime.
  */
 import type { ListPodCgroupsResult, SyncCgroupsResult, SyncCgroupsTask } from '../../shared/contracts/pod-sync/cgroups.ts';
 import type { MoveProcessesResult, MoveProcessesTask } from '../../shared/contracts/pod-sync/host-processes.ts';

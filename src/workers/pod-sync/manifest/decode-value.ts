@@ -75,7 +75,7 @@ function decodePresent(schema: Schema, value: unknown, path: string, decoding: D
   }
 }
 
-/** Go fails later, when it passes a NUL to the runtime: system calls and gRPC reject NUL. */
+/** Rejects NUL. Upstream accepts NUL here and fails later, when a system call or the runtime rejects it. */
 function decodeText(value: string, path: string, decoding: Decoding): string {
   if (value.includes('\0')) decoding.errors.push(invalid(path, value, 'must not contain NUL'));
   return value.toWellFormed();

@@ -75,7 +75,7 @@ function checkNodes(document: Document, source: string): void {
   let aliases = 0;
   visit(document, {
     Pair: (_, { key }) => {
-      // An alias may be a key; its node was checked.
+      // A key may be an alias. The node that it stands for is checked where it is anchored.
       const problem = isAlias(key) ? undefined : mapKeyProblem(key);
       const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0;
       if (problem !== undefined) throw new ManifestSyntaxError(atLine(source, offset, problem));

@@ -1,6 +1,6 @@
 /**
  * Moves processes of the host into the cgroups that the configuration names for them, and sets the kubelet's OOM score (upstream: ensureSystemCgroups and
- * ensureProcessInContainerWithOOMScore in pkg/kubelet/cm/container_manager_linux.go). What is in place already is not touched.
+ * ensureProcessInContainerWithOOMScore in pkg/kubelet/cm/container_manager_linux.go). A process that is in its cgroup already is not moved.
  */
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,14 +12,15 @@ import type { CgroupTree } from '../cgroups/cgroup-tree.ts';
 
 export interface ProcessMoverOptions {
   readonly tree: Pick<CgroupTree, 'create' | 'join' | 'processesOfRoot'>;
-  /** `/proc`, or a folder of a test. */
+  /** Default: `/proc`. Tests use another folder. */
   readonly proc?: string;
-  /** The kubelet's. */
+  /** The PID of the kubelet. Default: this process. */
   readonly pid?: number;
 }
 
-/** Processes of the root start others while they are moved. */
+/** Processes in the root cgroup start others while they are moved, so the list is read again. The number is upstream's (`i <= 10`). */
 const maxPasses = 11;
+/** After so many moves, the thread's other tasks run. */
 const movesPerIteration = 50;
 /** PROC_PID_INIT_INO of linux/proc_ns.h. */
 const initialPidNamespace = 'pid:[4026531836]';
@@ -45,7 +46,7 @@ export class ProcessMover {
         failures.push(messageOf(err));
       }
     };
-    // In a container of its own the kubelet and its processes belong to that.
+    // A kubelet that runs in a container stays in the container's cgroup.
     if (this.#isInHost()) {
       if (kubeletCgroup !== '') await attempt(() => this.#moveKubelet(join('/', kubeletCgroup)));
       await attempt(() => this.#setOOMScore(oomScoreAdj));
@@ -95,11 +96,11 @@ export class ProcessMover {
 
   #isInHost(): boolean {
     const own = this.#readLink(`${this.#pid}/ns/pid`);
-    // The link of PID 1 cannot be read by a process with fewer capabilities.
+    // A kubelet with fewer capabilities than PID 1 cannot read the link of PID 1.
     return own !== undefined && own === (this.#readLink('1/ns/pid') || initialPidNamespace);
   }
 
-  /** A kernel thread has no executable. Neither has a process that has exited. */
+  /** A kernel thread has no executable. A process that has exited has none either, and is skipped like a kernel thread. */
   #isKernelThread(pid: number): boolean {
     return this.#readLink(`${pid}/exe`) === undefined;
   }
@@ -122,7 +123,7 @@ export class ProcessMover {
     try {
       return readlinkSync(join(this.#proc, file));
     } catch (err) {
-      // Without permission the process exists.
+      // An error such as EACCES means that the link exists.
       return (err as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : '';
     }
   }

@@ -15,6 +15,7 @@ export function dumpPointer(type: string, value: GoStruct, write: (text: string)
   dump.flush();
 }
 
+/** `typed`: the type's name is printed before the value. */
 type Typing = 'typed' | 'plain';
 
 /** The cached dump of a struct without set fields. Most of a pod consists of zero values. */
@@ -31,6 +32,7 @@ class Dump {
   #depth = 0;
   /** The pointers above the current position. go-spew prints a pointer to one of their values as already seen. */
   readonly #followed: { readonly value: GoValue; readonly depth: number }[] = [];
+  /** The smallest depth at which this dump has printed a pointer, for ZeroForm. */
   #pointerDepth = Infinity;
 
   constructor(write: (text: string) => void) {
@@ -88,6 +90,7 @@ class Dump {
     }
   }
 
+  /** Forgets the followed pointers at this depth and deeper, as go-spew does before it prints a pointer. */
   #forgetFrom(depth: number): void {
     this.#pointerDepth = Math.min(this.#pointerDepth, depth);
     while ((this.#followed.at(-1)?.depth ?? -1) >= depth) this.#followed.pop();

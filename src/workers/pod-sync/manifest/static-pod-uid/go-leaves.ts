@@ -33,6 +33,7 @@ export function toTime(given: unknown): GoStruct {
     (typeof given === 'string' && /^(.{19})(?:\.(\d+))?(Z|[-+]\d\d:\d\d)$/.exec(given)) || [];
   const unixSeconds = Date.parse(`${seconds}${zone}`) / 1000;
   if (Number.isNaN(unixSeconds)) return {};
+  // In Go's time.Time, `wall` has the nanoseconds and `ext` the seconds.
   return { Time: { wall: Number(fraction.slice(0, 9).padEnd(9, '0')), ext: unixSeconds + secondsBefore1970, loc: local } };
 }
 

@@ -23,10 +23,10 @@ export const zeroGoQuantity: GoQuantity = { value: 0n, scale: 0, decimal: null, 
 
 const nanoScale = 9;
 const maxInt64 = (1n << 63n) - 1n;
-/** An int64 holds any number with this many digits. */
+/** An int64 holds any number with this many digits (upstream maxInt64Factors). */
 const maxInt64Digits = 18;
 
-/** Leading zeros belong neither to the integer part nor to the digits after a lone zero. */
+/** The groups: sign, integer part without leading zeros, fraction, suffix. */
 const grammar = /^([-+]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/;
 const decimalExponents: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const binaryExponents: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
@@ -61,7 +61,10 @@ function readSuffix(suffix: string): [base: 2 | 10, exponent: number, format: Go
   return [10, Number(suffix.slice(1)) | 0, 'DecimalExponent'];
 }
 
-/** Returns the int64 form, or null when the digits may not fit. */
+/**
+ * Returns the int64 form, or null when the digits may not fit. This is the fast path of upstream's ParseQuantity, with its formulas: its estimate of the
+ * spare digits (three decimal digits for ten bits), and its test of whether the text is canonical.
+ */
 function asInt64({
   text,
   integerPart,
@@ -90,6 +93,7 @@ function asDecimal({ integerPart, fraction, isNegative, base, exponent, format }
   const digits = BigInt(integerPart + fraction);
   const given = { unscaled: base === 2 ? digits << BigInt(exponent) : digits, scale: fraction.length - (base === 10 ? exponent : 0) };
   let amount = digits === 0n ? given : roundUp(given, nanoScale);
+  // Upstream caps amounts of binary formats.
   if (format === 'BinarySI' && amount.unscaled > maxInt64 * 10n ** BigInt(nanoScale)) amount = { unscaled: maxInt64, scale: 0 };
   // A binary format can't show less than one, so upstream makes it decimal. The power is small: only amounts of binary formats have a bounded scale.
   const isBelowOne = format === 'BinarySI' && amount.unscaled > 0n && amount.unscaled < 10n ** BigInt(Math.max(amount.scale, 0));

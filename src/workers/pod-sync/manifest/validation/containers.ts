@@ -1,4 +1,4 @@
-/** Validates a pod's containers: the rules for all containers, and those for init or regular containers only. */
+/** Validates a pod's containers: the rules for all containers, and those for init or regular containers only. The limits are the API's. */
 import type { Container, Pod, PodSpec, Volume } from '../../../../shared/kubernetes/api.ts';
 import { isRestartableInitContainer } from '../../../../shared/kubernetes/restart-policy.ts';
 import type { ManifestGates } from '../manifest-gates.ts';
@@ -17,6 +17,7 @@ export interface PodContext {
   readonly gates: ManifestGates;
   /** The valid volumes, by name. */
   readonly volumes: ReadonlyMap<string, Volume>;
+  /** The names of the pod's resource claims. */
   readonly claimNames: ReadonlySet<string>;
 }
 

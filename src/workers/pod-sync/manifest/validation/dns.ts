@@ -1,4 +1,4 @@
-/** Validates a pod's DNS configuration, host aliases and host name. */
+/** Validates a pod's DNS configuration, host aliases and host name. The limits are the API's. */
 import { isIP } from 'node:net';
 import type { PodSpec } from '../../../../shared/kubernetes/api.ts';
 import { dns1123SubdomainWithUnderscoreErrors } from '../../../../shared/kubernetes/names.ts';

@@ -32,6 +32,7 @@ export function validateProbes(container: Container, path: string, errors: strin
 }
 
 function validateProbe(probe: Probe, path: string, errors: string[]): void {
+  // The grace period bounds `sleep` only, which probes do not have.
   validateHandler(probe, 0, path, errors);
   for (const field of ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold'] as const) {
     checkNonNegative(probe[field], `${path}.${field}`, errors);
@@ -86,7 +87,7 @@ function validateHTTPGet(action: NonNullable<Handler['httpGet']>, path: string, 
   validateHTTPProtocol(action, path, errors);
 }
 
-/** Also without the gate, as upstream. */
+/** Checks the protocol even without the gate H2CContainerProbe, as upstream. */
 function validateHTTPProtocol({ protocol, scheme, host }: NonNullable<Handler['httpGet']>, path: string, errors: string[]): void {
   if (protocol === undefined) return;
   if (protocol !== 'HTTP2') return checkSupported(protocol, `${path}.protocol`, ['HTTP1', 'HTTP2'], errors);
@@ -99,7 +100,7 @@ function validateGRPC({ port, mode }: NonNullable<Handler['grpc']>, path: string
   if (mode !== undefined) checkSupported(mode, `${path}.mode`, ['Plaintext', 'TLS'], errors);
 }
 
-/** A port number, or the name of a port of the container. */
+/** `port` is a port number, or the name of a port of the container. */
 function validatePort(port: unknown, path: string, errors: string[]): void {
   if (typeof port === 'number') checkPortNumber(port, path, errors);
   else checkName(port as string, path, portNameErrors, errors);

@@ -9,7 +9,7 @@ type Metadata = Pod['metadata'];
 type OwnerReference = NonNullable<Metadata['ownerReferences']>[number];
 
 const maxAnnotationsBytes = 256 * 1024;
-/** A UID is part of paths. Upstream does not check UIDs, because its API server generates them. */
+/** A UID is part of paths, so its characters and its length (128) are limited. Upstream does not check UIDs: its API server generates them. */
 const uidPattern = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
 
 export function validateMetadata(metadata: Metadata, path: string, errors: string[]): void {

@@ -126,7 +126,7 @@ export function validateCinder({ volumeID, secretRef }: Source<'cinder'>, path: 
   if (secretRef && !secretRef.name) errors.push(required(`${path}.secretRef.name`));
 }
 
-/** The other kinds only require certain fields. */
+/** The fields that the remaining kinds require. These kinds have no other rules. */
 export const requiredFields = {
   glusterfs: ['endpoints', 'path'],
   azureFile: ['secretName', 'shareName'],

@@ -1,4 +1,4 @@
-/** Validates projected volumes: several sources in one directory without path conflicts. */
+/** Validates projected volumes: several sources in one directory without path conflicts. The limits are the API's. */
 import type { Volume } from '../../../../shared/kubernetes/api.ts';
 import { labelKeyErrors } from '../../../../shared/kubernetes/names.ts';
 import { checkFileMode, checkID, checkLocalNonReservedPath, checkRequired, checkSupported } from './checks.ts';

@@ -123,6 +123,7 @@ function isWholePages(name: string, quantity: string): boolean {
   }
 }
 
+/** Returns whether the name is a standard resource, a hugepage size or a qualified name. Reports an error otherwise. */
 function checkResourceForm(name: string, path: string, errors: string[]): boolean {
   const errorsBefore = errors.length;
   checkName(name, path, labelKeyErrors, errors);

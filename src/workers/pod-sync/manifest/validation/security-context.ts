@@ -1,4 +1,4 @@
-/** Validates the security contexts of a pod and its containers. */
+/** Validates the security contexts of a pod and its containers. The limits and patterns are the API's. */
 import type { PodSpec, SecurityContext } from '../../../../shared/kubernetes/api.ts';
 import { normalizeSysctl } from '../../../../shared/kubernetes/sysctls.ts';
 import type { ManifestGates } from '../manifest-gates.ts';
