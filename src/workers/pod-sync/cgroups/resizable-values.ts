@@ -101,6 +101,7 @@ function toLimit(text = 'max'): number {
   return number < 0 ? Infinity : number;
 }
 
+/** Returns the resources that one part of a resize sets. */
 export function partOf(resources: CgroupResources, part: PodCgroupPart): CgroupResources {
   const { memoryBytes, unified, cpuQuotaUs, cpuPeriodUs, cpuShares } = resources;
   switch (part) {

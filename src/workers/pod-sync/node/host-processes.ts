@@ -94,6 +94,7 @@ export class ProcessMover {
     }
   }
 
+  /** Returns whether the kubelet is in the host's PID namespace, and not in a container. */
   #isInHost(): boolean {
     const own = this.#readLink(`${this.#pid}/ns/pid`);
     // A kubelet with fewer capabilities than PID 1 cannot read the link of PID 1.

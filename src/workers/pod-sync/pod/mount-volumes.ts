@@ -68,6 +68,7 @@ export async function mountVolumes(context: TaskContext, task: SyncPodTask, repo
   throw new KubeletError('FailedMount', `${summary}: ${reasons}`);
 }
 
+/** A back-off of 0 ms was reset by a success (see `mountVolumes`), and counts as none. */
 function nextBackoff(previous: ContainerBackoff | undefined, nowMs: number): ContainerBackoff {
   const entry = previous && previous.backoffMs > 0 ? previous : undefined;
   return { key: backoffKey, ...stepBackoff(entry, nowMs, nowMs, limits) };

@@ -14,6 +14,7 @@ export type UnitProperty =
 
 /** UINT64_MAX: no limit. */
 export const infinity = 2n ** 64n - 1n;
+/** The kernel's default. */
 const defaultPeriodUs = 100_000;
 /** Systemd keeps quotas in percent of a CPU: 1% is 10 ms in each second. */
 const quotaStepUs = 10_000n;

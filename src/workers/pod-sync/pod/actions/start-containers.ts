@@ -16,6 +16,7 @@ export const startContainersAction = podActionType({
     const { createSandbox } = start;
     const hostInfo = context.hostInfo.read();
     hostInfo.catch(() => {});
+    // Only a first attempt pulls images before the sandbox exists: each pull counts at the registry, and a retry may fail to create the sandbox again.
     const isFirstStart = createSandbox && task.status === null && task.isRetry !== true;
     const firstContainer = isFirstStart ? prepareFirstContainer(context, task, start, volumes, hostInfo) : undefined;
     try {
