@@ -1,4 +1,4 @@
-/** A rotated log that is compressed. Read once from its start, as far as the reader asks. */
+/** A rotated log that is compressed. It is read once, from its start, and only as far as the reader asks. */
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, type Gunzip } from 'node:zlib';
@@ -14,14 +14,14 @@ export class CompressedLog {
   readonly #gunzip: Gunzip;
   readonly #blocks: AsyncIterator<Buffer>;
   readonly #ended: Promise<void>;
-  /** Read by `peek`. */
+  /** The block that `peek` has read and `read` has not returned yet. */
   #first: Buffer | null = null;
 
   private constructor(path: string, handle: FileHandle) {
     this.path = path;
     this.#handle = handle;
     this.#gunzip = createGunzip();
-    // The iterator reports the failure.
+    // The iterator `#blocks` reports the failure.
     this.#ended = pipeline(readBlocks(handle), this.#gunzip).catch(() => {});
     this.#blocks = this.#gunzip[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
@@ -35,7 +35,7 @@ export class CompressedLog {
     }
   }
 
-  /** Returns the first bytes, without reading them. Empty for an empty log. */
+  /** Returns the first block; `read` still returns it. Empty for an empty log. */
   async peek(): Promise<Buffer> {
     this.#first ??= (await this.read()) ?? Buffer.alloc(0);
     return this.#first;

@@ -26,10 +26,13 @@ export interface Follower {
   close(): void;
 }
 
-interface Waiting {
+interface FollowerState {
   readonly containerID: ContainerID;
+  /** When the container existed, in monotonic ms (ended-containers.ts). */
   readonly knownAtMs: number;
+  /** The log has changed since the last call of `next`. */
   changed: boolean;
+  /** Resolves the pending call of `next`. Null: none is pending. */
   wake: ((event: FollowEvent) => void) | null;
   /** Ticks until the log is read again without an event. */
   ticksLeft: number;
@@ -37,8 +40,8 @@ interface Waiting {
 
 interface WatchedFolder {
   watcher: FSWatcher | null;
-  readonly followers: Set<Waiting>;
-  /** Runs for a short time after followers were woken. */
+  readonly followers: Set<FollowerState>;
+  /** Runs for `minChangeMs` after followers were woken. */
   pause: NodeJS.Timeout | null;
   changedInPause: boolean;
 }
@@ -51,7 +54,7 @@ export interface FollowersDependencies {
 
 export class Followers {
   readonly #deps: FollowersDependencies;
-  readonly #waiting = new Set<Waiting>();
+  readonly #states = new Set<FollowerState>();
   readonly #folders = new Map<string, WatchedFolder>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -60,7 +63,7 @@ export class Followers {
   }
 
   get size(): number {
-    return this.#waiting.size;
+    return this.#states.size;
   }
 
   get watchedFolders(): number {
@@ -68,65 +71,65 @@ export class Followers {
   }
 
   add(containerID: ContainerID, directory: string): Follower {
-    const waiting: Waiting = { containerID, knownAtMs: this.#deps.monotonicMs(), changed: false, wake: null, ticksLeft: 0 };
+    const follower: FollowerState = { containerID, knownAtMs: this.#deps.monotonicMs(), changed: false, wake: null, ticksLeft: 0 };
     let folder = directory;
     let closed = false;
-    this.#waiting.add(waiting);
-    this.#watch(folder, waiting);
+    this.#states.add(follower);
+    this.#watch(folder, follower);
     this.#timer ??= setInterval(() => this.#tick(), tickMs);
     return {
-      next: () => this.#next(waiting, closed),
+      next: () => this.#next(follower, closed),
       move: (directory) => {
         if (closed || directory === folder) return;
-        this.#unwatch(folder, waiting);
+        this.#unwatch(folder, follower);
         folder = directory;
-        this.#watch(folder, waiting);
+        this.#watch(folder, follower);
       },
       close: () => {
         if (closed) return;
         closed = true;
-        this.#unwatch(folder, waiting);
-        this.#remove(waiting);
-        wake(waiting, 'closed');
+        this.#unwatch(folder, follower);
+        this.#remove(follower);
+        wake(follower, 'closed');
       },
     };
   }
 
-  #next(waiting: Waiting, closed: boolean): Promise<FollowEvent> {
+  #next(follower: FollowerState, closed: boolean): Promise<FollowEvent> {
     if (closed) return Promise.resolve('closed');
-    if (waiting.changed) {
-      waiting.changed = false;
+    if (follower.changed) {
+      follower.changed = false;
       return Promise.resolve('changed');
     }
-    waiting.ticksLeft = rescanMs / tickMs;
-    return new Promise((resolve) => (waiting.wake = resolve));
+    follower.ticksLeft = rescanMs / tickMs;
+    return new Promise((resolve) => (follower.wake = resolve));
   }
 
   #tick(): void {
     const hasEnded = createEndedCheck(this.#deps.containers);
-    for (const waiting of this.#waiting) {
-      if (!waiting.wake) continue;
-      waiting.ticksLeft -= 1;
-      if (hasEnded(waiting.containerID, waiting.knownAtMs)) wake(waiting, 'ended');
-      else if (waiting.ticksLeft <= 0) wake(waiting, 'rescan');
+    for (const follower of this.#states) {
+      if (!follower.wake) continue;
+      follower.ticksLeft -= 1;
+      if (hasEnded(follower.containerID, follower.knownAtMs)) wake(follower, 'ended');
+      else if (follower.ticksLeft <= 0) wake(follower, 'rescan');
     }
   }
 
-  #remove(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
-    if (this.#waiting.size > 0 || !this.#timer) return;
+  #remove(follower: FollowerState): void {
+    this.#states.delete(follower);
+    if (this.#states.size > 0 || !this.#timer) return;
     clearInterval(this.#timer);
     this.#timer = null;
   }
 
-  #watch(directory: string, waiting: Waiting): void {
+  #watch(directory: string, follower: FollowerState): void {
     let folder = this.#folders.get(directory);
     if (!folder) {
       folder = { watcher: null, followers: new Set(), pause: null, changedInPause: false };
       this.#folders.set(directory, folder);
       folder.watcher = this.#startWatch(directory, folder);
     }
-    folder.followers.add(waiting);
+    folder.followers.add(follower);
   }
 
   /** Without a watch (inotify limit reached, folder removed) the rescan finds changes up to a second later. */
@@ -147,10 +150,10 @@ export class Followers {
     }
   }
 
-  #unwatch(directory: string, waiting: Waiting): void {
+  #unwatch(directory: string, follower: FollowerState): void {
     const folder = this.#folders.get(directory);
     if (!folder) return;
-    folder.followers.delete(waiting);
+    folder.followers.delete(follower);
     if (folder.followers.size > 0) return;
     folder.watcher?.close();
     if (folder.pause) clearTimeout(folder.pause);
@@ -164,7 +167,7 @@ function onChange(folder: WatchedFolder): void {
     folder.changedInPause = true;
     return;
   }
-  for (const waiting of folder.followers) notify(waiting);
+  for (const follower of folder.followers) notify(follower);
   folder.pause = setTimeout(() => {
     folder.pause = null;
     if (!folder.changedInPause) return;
@@ -173,13 +176,13 @@ function onChange(folder: WatchedFolder): void {
   }, minChangeMs);
 }
 
-function notify(waiting: Waiting): void {
-  if (waiting.wake) wake(waiting, 'changed');
-  else waiting.changed = true;
+function notify(follower: FollowerState): void {
+  if (follower.wake) wake(follower, 'changed');
+  else follower.changed = true;
 }
 
-function wake(waiting: Waiting, event: FollowEvent): void {
-  const { wake } = waiting;
-  waiting.wake = null;
+function wake(follower: FollowerState, event: FollowEvent): void {
+  const { wake } = follower;
+  follower.wake = null;
   wake?.(event);
 }

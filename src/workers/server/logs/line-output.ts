@@ -1,33 +1,35 @@
 /**
- * Selects the lines of a log for the client and adds timestamps. The runtime writes a long line in pieces, as entries with the tag P and a last
- * one: together they are one line, with the time of the first piece. While the line of one stream is incomplete, the lines of the other
- * stream are held. No I/O. Upstream counts, dates and selects each piece.
+ * Selects the lines of a log for the client and adds timestamps. The runtime writes a long line in pieces: entries with the tag P, and a last entry with
+ * the tag F. Together they are one line, with the time of the first piece. While the line of one stream is incomplete, the lines of the other stream
+ * are held. No I/O. Upstream counts, dates and selects each piece.
  */
 import type { LogOptions, LogStream } from './log-options.ts';
 import { isBefore } from './log-time.ts';
 import type { LineHeader } from './parse-line.ts';
 
 const newline = 0x0a;
-/** A line of one stream may stay incomplete for as long as its container runs. */
+/** A line of one stream may stay incomplete for as long as its container runs, so the other stream is held only up to this limit. */
 const maxHeldBytes = 64 * 1024;
 
 export type OutputOptions = Pick<LogOptions, 'follow' | 'limitBytes' | 'since' | 'stream' | 'tailLines' | 'timestamps'>;
-/** The number of entries of each stream before the first line that is output. */
+/** The number of entries of each stream to skip: they lie among the pieces of the requested tail, but belong to earlier lines. */
 export type SkippedEntries = Readonly<Record<LogStream, number>>;
 
 interface StreamState {
   /** The line's last piece has not come. */
   isOpen: boolean;
+  /** The current line is not older than `since`. */
   isShown: boolean;
+  /** The current entry is one of `entriesToSkip`. */
   isSkipped: boolean;
   entriesToSkip: number;
 }
 
-const closed = (): StreamState => ({ isOpen: false, isShown: false, isSkipped: false, entriesToSkip: 0 });
+const closedStream = (): StreamState => ({ isOpen: false, isShown: false, isSkipped: false, entriesToSkip: 0 });
 
 export class LineOutput {
   readonly #options: OutputOptions;
-  readonly #streams: Readonly<Record<LogStream, StreamState>> = { stdout: closed(), stderr: closed() };
+  readonly #streams: Readonly<Record<LogStream, StreamState>> = { stdout: closedStream(), stderr: closedStream() };
   #held: { readonly header: LineHeader; readonly content: Buffer }[] = [];
   #heldBytes = 0;
   /** The stream whose incomplete line was output last. */
@@ -49,7 +51,7 @@ export class LineOutput {
     return this.#bytesLeft <= 0 || this.#linesLeft <= 0;
   }
 
-  /** Entries of lines that end before the requested tail, between the pieces of its lines. */
+  /** Sets the entries to skip. */
   skip(entries: SkippedEntries): void {
     for (const stream of ['stdout', 'stderr'] as const) this.#streams[stream].entriesToSkip = entries[stream];
   }
@@ -61,7 +63,7 @@ export class LineOutput {
     return output.length === 1 ? output[0]! : Buffer.concat(output);
   }
 
-  /** A whole entry of the log. */
+  /** Adds a whole entry of the log. */
   entry(header: LineHeader, content: Buffer): void {
     if (!this.#isSelected(header)) return;
     if (this.#writing === null || this.#writing === header.stream) return this.#put(header, content);
@@ -78,20 +80,21 @@ export class LineOutput {
     this.#begin(header);
   }
 
+  /** Continues the entry of the last `begin`. */
   part(header: LineHeader, bytes: Buffer): void {
     if (!this.#isSelected(header)) return;
     const { isSkipped, isShown } = this.#streams[header.stream];
     if (!isSkipped && isShown) this.#write(bytes);
   }
 
-  /** Ends an entry. `bytes` are its last ones. */
+  /** Ends an entry. `bytes` is its last part, which was already passed to `part`. */
   finish(header: LineHeader, bytes: Buffer): void {
     if (!this.#isSelected(header)) return;
     this.#finish(header, bytes);
     if (this.#writing === null) this.flush();
   }
 
-  /** Outputs what is held, within the incomplete line of the other stream. */
+  /** Outputs the held lines, even in the middle of the other stream's incomplete line. */
   flush(): void {
     const held = this.#held;
     this.#held = [];
@@ -130,7 +133,7 @@ export class LineOutput {
     const stream = this.#streams[header.stream];
     if (stream.isSkipped) return;
     if (!header.partial) this.#linesLeft -= 1;
-    // The last entry of a file may lack its end.
+    // The last entry of a file may lack its newline.
     stream.isOpen = header.partial || bytes.at(-1) !== newline;
     if (!stream.isOpen && this.#writing === header.stream) this.#writing = null;
   }

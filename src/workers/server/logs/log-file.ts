@@ -14,6 +14,7 @@ import type { SkippedEntries } from './line-output.ts';
 import { findTailStart } from './tail-start.ts';
 
 const blockBytes = 64 * 1024;
+/** How much of a compressed log `isSameLog` compares. */
 const comparedBytes = 4096;
 /** Unused buffers: most reads of a follower return nothing. */
 const freeBlocks: Buffer[] = [];
@@ -21,7 +22,7 @@ const maxFreeBlocks = 8;
 
 export class LogFile {
   readonly path: string;
-  /** Without symlinks, when it was opened. */
+  /** The path without symlinks, at the time of the opening. */
   readonly realPath: string;
   readonly #handle: FileHandle;
   readonly #identity: string;
@@ -45,7 +46,7 @@ export class LogFile {
     }
   }
 
-  /** The folder of the file. This one must be watched. */
+  /** The folder that contains the file, without symlinks: followers watch this one for changes. */
   get directory(): string {
     return dirname(this.realPath);
   }
@@ -64,12 +65,15 @@ export class LogFile {
     this.#position += bytesRead;
     if (bytesRead >= blockBytes / 4) return buffer.subarray(0, bytesRead);
     // Copies few bytes, so that a slow client does not keep a whole block in memory.
-    const firstBytes = bytesRead === 0 ? null : Buffer.from(buffer.subarray(0, bytesRead));
+    const copy = bytesRead === 0 ? null : Buffer.from(buffer.subarray(0, bytesRead));
     if (freeBlocks.length < maxFreeBlocks) freeBlocks.push(buffer);
-    return firstBytes;
+    return copy;
   }
 
-  /** Seeks to the start of the last lines. Returns how many entries after it do not belong to them. Stops anywhere when the signal aborts. */
+  /**
+   * Seeks to the start of the last lines. Returns how many entries after that start do not belong to these lines. Stops anywhere when the signal
+   * aborts.
+   */
   async seekTail(lines: number, signal: AbortSignal): Promise<SkippedEntries> {
     const { size } = await this.#handle.stat();
     const readAt = async (position: number, length: number) => {
@@ -95,7 +99,7 @@ export class LogFile {
     return now !== null && identityOf(now) === this.#identity;
   }
 
-  /** Reports whether the other file is this one under another name, or its archive. Its lines have times, so its start is unique. */
+  /** Reports whether the other file is this one under another name, or its compressed copy: lines have times, so the start of a log is unique. */
   async isSameLog(other: LogFile | CompressedLog): Promise<boolean> {
     if (other instanceof LogFile) return other.#identity === this.#identity;
     const start = await other.peek();

@@ -19,7 +19,7 @@ export class LogFormatError extends Error {
   override readonly name = 'LogFormatError';
 }
 
-/** A line that is output in pieces. The header is null when the line is dropped. */
+/** A line above the buffer limit, which is output in pieces. The header is null when the line is dropped. */
 type LongLine = { readonly header: LineHeader | null };
 
 export class LogFilter {
@@ -28,8 +28,8 @@ export class LogFilter {
   #buffered: Buffer[] = [];
   #bufferedBytes = 0;
   #longLine: LongLine | null = null;
-  #unreadable = 0;
-  #firstUnreadable = '';
+  #unparsable = 0;
+  #firstUnparsable = '';
 
   constructor(options: OutputOptions) {
     this.#lines = new LineOutput(options);
@@ -40,14 +40,14 @@ export class LogFilter {
     return this.#lines.done;
   }
 
-  /** Entries of lines before the requested tail. */
+  /** Sets the entries to skip before the requested tail (LineOutput.skip). */
   skip(entries: SkippedEntries): void {
     this.#lines.skip(entries);
   }
 
   /** Number of lines that were skipped because they could not be parsed. */
   get unparsableLines(): number {
-    return this.#unreadable;
+    return this.#unparsable;
   }
 
   /** Returns the output for the block, which may be empty or share memory with the block. */
@@ -70,7 +70,7 @@ export class LogFilter {
     return this.flush();
   }
 
-  /** Returns what waits for the rest of a line of the other stream. */
+  /** Returns the lines that were held because a line of the other stream is incomplete. */
   flush(): Buffer {
     this.#lines.flush();
     return this.#lines.take();
@@ -84,8 +84,8 @@ export class LogFilter {
 
   /** Throws LogFormatError when there were lines and none of them was parsed. */
   checkFormat(): void {
-    if (this.#parse === null && this.#unreadable > 0) {
-      throw new LogFormatError(`failed to get parse function: unsupported log format: ${this.#firstUnreadable}`);
+    if (this.#parse === null && this.#unparsable > 0) {
+      throw new LogFormatError(`failed to get parse function: unsupported log format: ${this.#firstUnparsable}`);
     }
   }
 
@@ -93,6 +93,7 @@ export class LogFilter {
     if (this.#longLine) return this.#writePiece(this.#longLine, rest, false);
     this.#buffered.push(Buffer.from(rest));
     this.#bufferedBytes += rest.length;
+    // A first element above the limit is a JSON entry that was joined below. Blocks are shorter than the limit.
     if (
       this.#bufferedBytes <= maxBufferedBytes ||
       (this.#buffered[0]!.length > maxBufferedBytes && this.#bufferedBytes <= maxBufferedJsonBytes)
@@ -109,7 +110,7 @@ export class LogFilter {
     } else if (line[0] === openingBrace && this.#parse !== parseCriLine && this.#bufferedBytes <= maxBufferedJsonBytes) {
       this.#buffered = [line];
     } else {
-      this.#countUnreadable(line);
+      this.#countUnparsable(line);
       this.#dropBuffer();
       this.#longLine = { header: null };
     }
@@ -125,7 +126,7 @@ export class LogFilter {
     const line = this.#bufferedBytes === 0 ? end : Buffer.concat([...this.#buffered, end]);
     this.#dropBuffer();
     const parsed = this.#parse ? this.#parse(line) : this.#detect(line);
-    if (!parsed) return this.#countUnreadable(line);
+    if (!parsed) return this.#countUnparsable(line);
     this.#lines.entry(parsed, parsed.content);
   }
 
@@ -152,8 +153,8 @@ export class LogFilter {
     this.#bufferedBytes = 0;
   }
 
-  #countUnreadable(line: Buffer): void {
-    if (this.#unreadable === 0) this.#firstUnreadable = goQuote(line.subarray(0, 200).toString('utf8'));
-    this.#unreadable += 1;
+  #countUnparsable(line: Buffer): void {
+    if (this.#unparsable === 0) this.#firstUnparsable = goQuote(line.subarray(0, 200).toString('utf8'));
+    this.#unparsable += 1;
   }
 }

@@ -14,7 +14,7 @@ export interface LogFileInSequence {
   readonly file: LogFile | CompressedLog;
   /** The file's rotation: null while it is the current log. */
   readonly timestamp: string | null;
-  /** The newest rotation when the current log was opened. Its own rotation is the next one. */
+  /** The newest rotation when the current log was opened: the file's own rotation will be the next one. Null for a rotated file. */
   readonly previous: string | null;
 }
 
@@ -38,7 +38,7 @@ export class LogSequence {
     this.#log = basename(path);
   }
 
-  /** The folder of the log. A change of the log is a change in it. */
+  /** The folder of the log: a change of the log is a change in this folder. */
   get folder(): string {
     return this.#folder;
   }
@@ -76,13 +76,13 @@ export class LogSequence {
   }
 
   async #openFirstAfter({ file, timestamp, previous }: LogFileInSequence, rotations: readonly string[]): Promise<LogFileInSequence | null> {
-    const read = timestamp ?? previous;
+    const lastRead = timestamp ?? previous;
     const compare = compareRotations(Date.now());
     for (const rotation of rotations) {
-      if (read !== null && compare(rotation, read) <= 0) continue;
+      if (lastRead !== null && compare(rotation, lastRead) <= 0) continue;
       const next = await this.#openRotation(rotation);
       if (next === null) continue;
-      // The first is the rotation of the file itself, unless that one has been removed.
+      // The first later rotation is the current file itself, unless its rotation has been removed.
       if (!(file instanceof LogFile) || !(await closeOnFailure(next, file.isSameLog(next)))) {
         return { file: next, timestamp: rotation, previous: null };
       }
@@ -98,7 +98,7 @@ export class LogSequence {
       this.#log = basename(file.realPath);
       const previous = (await closeOnFailure(file, this.#rotations())).at(-1) ?? null;
       if (await file.isAt(this.#path)) return { file, timestamp: null, previous };
-      // It has been rotated meanwhile: its own rotation may be the newest one.
+      // The file has been rotated meanwhile, so `previous` may be its own rotation.
       await file.close();
     }
     throw this.#tooFast();
@@ -115,7 +115,7 @@ export class LogSequence {
     return { file, timestamp: timestamp!, previous: null };
   }
 
-  /** Null: the rotation has been removed. A log that is compressed meanwhile has one of both names at every moment. */
+  /** Null: the rotation has been removed. While a log is being compressed, the plain or the compressed file exists at every moment. */
   async #openRotation(timestamp: string): Promise<LogFile | CompressedLog | null> {
     const compressed = () => CompressedLog.open(`${this.#rotationPath(timestamp)}.gz`, this.#podLogsDir).catch(nullIfMissing);
     return (await this.#openPlain(timestamp)) ?? (await compressed());
@@ -141,7 +141,7 @@ export class LogSequence {
   }
 }
 
-/** Closes the file when the result rejects: a file that nobody closes ends the thread when it is collected. */
+/** Closes the file when the result rejects: a FileHandle that nobody closes ends the thread when it is garbage-collected. */
 async function closeOnFailure<T>(file: LogFile | CompressedLog, result: Promise<T>): Promise<T> {
   try {
     return await result;

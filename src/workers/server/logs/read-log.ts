@@ -7,9 +7,9 @@ import { LogFile } from './log-file.ts';
 import type { LogFilter } from './log-filter.ts';
 import { LogSequence, type LogFileInSequence } from './log-sequence.ts';
 
-/** After a rotation the runtime may still write the last lines to the old file, as may the runtime of a container that has ended. */
+/** After a rotation or the end of the container, the runtime may still write the last lines to the file. */
 const settleMs = 100;
-/** How often and for how long the runtime is given time to close a file. */
+/** The runtime gets one second to close a file: 50 checks, 20 ms apart. */
 const writerCheckMs = 20;
 const maxWriterChecks = 50;
 
@@ -20,7 +20,7 @@ export interface LogSource {
   readonly filter: LogFilter;
   /** Null: the log is read to its current end. */
   readonly follow: ((directory: string) => Follower) | null;
-  /** Resolves when more may be written; to false when the client needs no more. */
+  /** Resolves to true when more may be written, to false when the client needs no more. */
   readonly write: (bytes: Buffer) => Promise<boolean>;
   /** Called when the file is open, so that the response can start. */
   readonly onOpen: () => void;

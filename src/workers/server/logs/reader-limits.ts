@@ -1,8 +1,11 @@
-/** Limits the logs that are read at a time, and keeps half of them free for namespaces that read few: one tenant's followers exclude no other. Pure. */
+/**
+ * Limits how many logs are read at a time. Half of the places are only for namespaces that read few logs, so that one tenant's followers exclude no other
+ * tenant. Pure.
+ */
 
 /** Each reader has an open file descriptor and one buffered block. */
 export const maxReaders = 1000;
-/** When half of all are in use. */
+/** Applies while at least half of `maxReaders` are in use. */
 const maxReadersOfNamespace = 100;
 
 /** Returns why a namespace may not read one more log, or null. */

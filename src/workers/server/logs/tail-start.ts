@@ -38,8 +38,8 @@ export async function findTailStart(readAt: ReadAt, size: number, lines: number,
       // What follows the last newline is not an entry yet.
       if (entryEnd !== null && start < entryEnd) {
         const inBlock = block.subarray(at + 1, at + 1 + Math.min(headerBytes, entryEnd - start));
-        const isComplete = inBlock[0] !== openingBrace && inBlock.length === Math.min(headerBytes, entryEnd - start);
-        const bytes = isComplete ? inBlock : await readEntry(readAt, start, entryEnd);
+        const isWholeHeader = inBlock[0] !== openingBrace && inBlock.length === Math.min(headerBytes, entryEnd - start);
+        const bytes = isWholeHeader ? inBlock : await readEntry(readAt, start, entryEnd);
         if (tail.add(start, entryEnd, parseEntry(bytes))) return tail.start();
       }
       if (at < 0) return tail.start();
@@ -64,19 +64,19 @@ function parseEntry(bytes: Buffer): Entry | null {
 interface StreamTail {
   /** The start of the first line of the stream that belongs to the tail. Null: none does. */
   start: number | null;
-  /** All earlier entries of the stream are before the tail. */
+  /** The first line of the tail is complete: all earlier entries of the stream are before the tail. */
   isComplete: boolean;
-  /** The starts of those entries, as far as they were read. */
+  /** The starts of these earlier entries, as far as they were read. */
   readonly earlier: number[];
 }
 
 const noTail = (): StreamTail => ({ start: null, isComplete: false, earlier: [] });
 
-/** Collects entries from the last one on. */
+/** Collects entries backwards, beginning with the last one. */
 class Tail {
   readonly #streams: Readonly<Record<LogStream, StreamTail>> = { stdout: noTail(), stderr: noTail() };
   #linesLeft: number;
-  /** The end of the last entry before the tail. Null: not found yet. */
+  /** The end of the last entry that belongs to no line of the tail. Null: not found yet. */
   #boundary: number | null = null;
   #firstStart: number;
 
@@ -85,7 +85,7 @@ class Tail {
     this.#linesLeft = lines;
   }
 
-  /** Returns true when the start is known. Something that is not an entry is a line. */
+  /** Returns true when the start of the tail is known. Bytes that are not an entry count as a line. */
   add(start: number, end: number, entry: Entry | null): boolean {
     const stream = entry && this.#streams[entry.stream];
     const isPiece = Boolean(entry?.partial && stream && stream.start !== null && !stream.isComplete);
@@ -109,6 +109,7 @@ class Tail {
   }
 
   start(): TailStart {
+    // The first pieces of the tail's lines may lie before the boundary.
     const position = this.#boundary === null ? 0 : Math.min(this.#boundary, this.#firstStart);
     const countOf = ({ earlier }: StreamTail) => earlier.filter((start) => start >= position).length;
     return { position, skippedEntries: { stdout: countOf(this.#streams.stdout), stderr: countOf(this.#streams.stderr) } };
