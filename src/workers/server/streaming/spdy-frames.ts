@@ -26,6 +26,7 @@ export function openStreams(streams: readonly Readonly<Record<string, string>>[]
   return Buffer.concat(
     streams.map((headers, index) => {
       const block = storedBlock(headerBlock(headers), index === 0);
+      // The stream ID, the associated stream's ID (0: none), priority and slot (0).
       const body = Buffer.alloc(10);
       body.writeUInt32BE(streamID(index));
       return control(types.synStream, Buffer.concat([body, block]));
@@ -37,6 +38,7 @@ export function streamID(index: number): number {
   return 2 * index + 1;
 }
 
+/** The head is the stream ID (four bytes), the flags (one byte) and the length (three bytes). */
 export function dataFrame(stream: number, data: Buffer, end = false): Buffer {
   if (data.length > maxDataBytes) throw new SpdyError(`${data.length} bytes are too many for a frame`);
   const head = Buffer.alloc(headBytes);
@@ -53,6 +55,7 @@ export function pingFrame(id: number): Buffer {
   return control(types.ping, body);
 }
 
+/** The head is the version with the control bit, the type (two bytes each), the flags (one byte) and the length (three bytes). */
 function control(type: number, body: Buffer): Buffer {
   const head = Buffer.alloc(headBytes);
   head.writeUInt16BE(controlBit | version);
@@ -61,6 +64,7 @@ function control(type: number, body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
+/** The number of headers, then each name and value with its length before it. */
 function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
   const entries = Object.entries(headers);
   const number = (value: number) => {
@@ -73,8 +77,8 @@ function headerBlock(headers: Readonly<Record<string, string>>): Buffer {
 }
 
 /**
- * All header blocks of a connection form one zlib stream, which may store them uncompressed. The empty block after each one flushes the
- * reader's decompressor.
+ * All header blocks of a connection form one zlib stream, which may store them uncompressed. A stored block is a zero byte, the length, the complement of the
+ * length, and the bytes (RFC 1951, 3.2.4). The empty block after each one flushes the reader's decompressor. 78 01 is the head of a zlib stream.
  */
 function storedBlock(bytes: Buffer, isFirst: boolean): Buffer {
   const head = Buffer.alloc(5);

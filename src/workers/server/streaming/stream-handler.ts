@@ -46,6 +46,7 @@ export function createStreaming(dependencies: StreamingDependencies): Streaming 
 
 class StreamHandler implements Streaming {
   readonly #deps: StreamingDependencies;
+  /** One for each request in progress. */
   readonly #open = new Set<AbortController>();
 
   constructor(dependencies: StreamingDependencies) {

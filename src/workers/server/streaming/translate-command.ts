@@ -21,7 +21,7 @@ export function createCommandTranslation(
   subresource: 'exec' | 'attach',
   { stdin, stdout, stderr, tty }: RemoteCommandOptions,
 ): StreamTranslation {
-  // The runtime waits for exactly these streams.
+  // The runtime waits for exactly these streams. A stream's position in the list determines its ID.
   const names: StreamName[] = ['error'];
   if (stdin) names.push('stdin');
   if (stdout) names.push('stdout');
@@ -60,6 +60,7 @@ function fromClient({ stdin, resize }: ClientStreams): Converter {
   if (resize !== null) openInputs.set(channels.resize, resize);
   /** The channel of the current message; null before its first byte. */
   let channel: number | null = null;
+  /** What has arrived of a close message: the number of the channel whose stream the client ends. */
   let closing: Buffer = noBytes;
 
   const onPiece = ({ data, first, last }: WebSocketPiece): Buffer[] | null => {

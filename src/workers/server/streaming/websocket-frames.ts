@@ -26,8 +26,8 @@ const maxControlBytes = 125;
 const finBit = 0x80;
 const reservedBits = 0x70;
 const maskBit = 0x80;
-const length16 = 126;
-const length64 = 127;
+/** Values of the 7-bit length that announce a length of 16 or 64 bits after it. */
+const [length16, length64] = [126, 127];
 
 export function acceptKey(key: string): string {
   return createHash('sha1')
@@ -64,6 +64,7 @@ interface Frame {
   readonly mask: Buffer;
   bytesLeft: number;
   bytesRead: number;
+  /** The frame is the first of its message. */
   readonly first: boolean;
 }
 
@@ -107,12 +108,12 @@ export class WebSocketReader {
   }
 
   #begin(bytes: Buffer, length: number): Frame {
-    const [begin = 0, second = 0] = bytes;
-    const opcode = begin & 0x0f;
-    const fin = (begin & finBit) !== 0;
+    const [firstByte = 0, secondByte = 0] = bytes;
+    const opcode = firstByte & 0x0f;
+    const fin = (firstByte & finBit) !== 0;
     const bytesLeft = bodyLength(bytes);
-    if ((begin & reservedBits) !== 0) throw new WebSocketError('reserved bits are set');
-    if ((second & maskBit) === 0) throw new WebSocketError('a frame of a client is not masked');
+    if ((firstByte & reservedBits) !== 0) throw new WebSocketError('reserved bits are set');
+    if ((secondByte & maskBit) === 0) throw new WebSocketError('a frame of a client is not masked');
     const mask = bytes.subarray(length - 4, length);
     if (opcode >= opcodes.close) {
       if (!fin || bytesLeft > maxControlBytes || opcode > opcodes.pong) throw new WebSocketError('a control frame is broken');

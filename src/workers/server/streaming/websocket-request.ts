@@ -27,6 +27,7 @@ export function findHandshakeFault(
 ): string | null {
   if (method !== 'GET') return 'a WebSocket is asked for by GET';
   if (version !== '13') return 'a WebSocket is of version 13';
+  // 16 bytes in base64.
   return /^[A-Za-z0-9+/]{22}==$/.test(key) ? null : 'the key of a WebSocket has 16 bytes';
 }
 

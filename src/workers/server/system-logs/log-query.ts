@@ -22,7 +22,7 @@ const maxServiceLength = 256;
 /** RFC 3339, as Go parses it. */
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** Null when the request is for a file and not a query. An array has error messages. */
+/** Returns null when the request is for a file and is not a query, and an array of error messages for an invalid query. */
 export function parseLogQuery(query: URLSearchParams): LogQuery | string[] | null {
   const faults: string[] = [];
   const requested = query.getAll('query');

@@ -9,6 +9,7 @@ import { error, ok, type Reply } from '../../../shared/http/reply.ts';
 import type { RoutedRequest } from '../secure-routes.ts';
 import { openInside } from './open-inside.ts';
 
+/** As many as Go's http.DetectContentType reads. */
 const sniffBytes = 512;
 
 /** @param path relative to the first root; a trailing slash requests a folder */
@@ -86,6 +87,7 @@ async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, 
   else response.destroy();
 }
 
+/** As Go, text has no control characters but tab, line feed, form feed, carriage return and escape. */
 async function contentType(handle: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(sniffBytes), 0, sniffBytes, 0);
   const isText = buffer.subarray(0, bytesRead).every((byte) => byte >= 0x20 || [0x09, 0x0a, 0x0c, 0x0d, 0x1b].includes(byte));

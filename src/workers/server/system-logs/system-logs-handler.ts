@@ -12,6 +12,7 @@ import { writeServiceLogs } from './service-logs.ts';
 export interface SystemLogsOptions {
   /** The host's log folder, then other folders that its symlinks may lead to. */
   readonly roots: readonly [string, ...string[]];
+  /** Whether the logs of services can be queried (enableSystemLogQuery). */
   readonly queries: boolean;
   readonly journalctl: string;
 }
@@ -24,16 +25,16 @@ const maxQueries = 8;
 const stalledMs = 60_000;
 
 export function createSystemLogsHandler(options: SystemLogsOptions): Handler {
-  let queries = 0;
+  let runningQueries = 0;
 
   const serveQuery = async (query: LogQuery, routed: RoutedRequest): Promise<Reply | null> => {
-    if (queries >= maxQueries) return { ...error(503, 'too many queries for logs are under way'), headers: { 'Retry-After': '5' } };
-    queries += 1;
+    if (runningQueries >= maxQueries) return { ...error(503, 'too many queries for logs are under way'), headers: { 'Retry-After': '5' } };
+    runningQueries += 1;
     try {
       await writeServiceLogs(query, routed, options);
       return null;
     } finally {
-      queries -= 1;
+      runningQueries -= 1;
     }
   };
 
