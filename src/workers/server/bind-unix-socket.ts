@@ -1,6 +1,6 @@
 /**
  * Listens on a Unix socket. The socket is bound under another name and then renamed, so that it replaces the socket of an earlier process, and
- * an exiting process does not remove its successor's. Upstream: CreateListener in k8s.io/cri-client.
+ * an exiting process does not remove the socket of its successor. Upstream: CreateListener in k8s.io/cri-client.
  */
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import type { Server } from 'node:net';
@@ -8,9 +8,9 @@ import { dirname, join } from 'node:path';
 
 export interface UnixSocketOptions {
   readonly path: string;
-  /** Of the folder, if it does not exist. */
+  /** The mode of the folder if it has to be created. */
   readonly folderMode: number;
-  /** Undefined: as the process' mask leaves it. */
+  /** Undefined: the mode that the umask of the process leaves. */
   readonly socketMode?: number;
 }
 
@@ -20,15 +20,16 @@ const maxPathBytes = 107;
 /** Rejects when the path is too long for a socket, or the folder or the socket cannot be created. */
 export async function bindUnixSocket(server: Server, { path, folderMode, socketMode }: UnixSocketOptions): Promise<void> {
   const folder = dirname(path);
-  const bound = join(folder, `${process.pid}.sock`);
-  const length = Math.max(Buffer.byteLength(path), Buffer.byteLength(bound));
+  const temporaryPath = join(folder, `${process.pid}.sock`);
+  const length = Math.max(Buffer.byteLength(path), Buffer.byteLength(temporaryPath));
   if (length > maxPathBytes) throw new Error(`${path}: a socket's path has at most ${maxPathBytes} bytes, this one needs ${length}`);
   await mkdir(folder, { recursive: true, mode: folderMode });
-  await rm(bound, { force: true });
+  await rm(temporaryPath, { force: true });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen({ path: bound }, () => resolve());
+    server.once('error', reject).listen({ path: temporaryPath }, () => resolve());
   });
+  // A later error, such as a failed accept, must not end the thread.
   server.removeAllListeners('error').on('error', () => {});
-  if (socketMode !== undefined) await chmod(bound, socketMode);
-  await rename(bound, path);
+  if (socketMode !== undefined) await chmod(temporaryPath, socketMode);
+  await rename(temporaryPath, path);
 }

@@ -1,6 +1,6 @@
 /**
- * The calls in progress of one server. A new call always finds a place among those that are short: the oldest one ends for it, which is one whose
- * client does not send or does not read. Streams may last, so they are refused when there are too many.
+ * The calls in progress of one server: short calls, and streams. A new call always finds a place: a full table evicts its oldest short call, whose
+ * client most likely does not send or read. Streams may last, so the table refuses further streams when it is full.
  */
 import { GrpcError, statusCode } from './status.ts';
 
@@ -32,7 +32,7 @@ export class CallTable {
     this.#short.add(call);
   }
 
-  /** Called when the request of a stream has arrived. Throws GrpcError when there is no place. */
+  /** Counts the call as a stream, once its request has arrived. Throws GrpcError when there are too many streams. */
   toStream(call: EvictableCall): void {
     if (this.#streams.size >= this.#limits.streams)
       throw new GrpcError(statusCode.RESOURCE_EXHAUSTED, `more than ${this.#limits.streams} streams at a time`);

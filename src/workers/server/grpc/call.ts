@@ -7,7 +7,7 @@ import { frameMessage } from '../../../shared/grpc-client/frame.ts';
 import { encodeStatusMessage } from './message-frames.ts';
 import { GrpcError, statusCode, type StatusCode } from './status.ts';
 
-/** The requests of these services are empty, or have a name. Upstream's limit is 4 MiB. */
+/** The requests of the kubelet's services are empty or contain only names. Upstream's limit is 4 MiB. */
 export const maxRequestBytes = 64 * 1024;
 /** HTTP/2's default window. */
 const chunkBytes = 64 * 1024;
@@ -43,7 +43,7 @@ export class Call {
     return this.#ended.signal;
   }
 
-  /** Resolves with the body. Rejects with GrpcError when it is too long, late, or the client ends the call. */
+  /** Resolves with the body. Rejects with GrpcError when the body is too long or late, or when the client ends the call. */
   readRequest(): Promise<Buffer> {
     const stream = this.#stream;
     return new Promise((resolve, reject) => {
@@ -91,6 +91,7 @@ export class Call {
     } else {
       stream.respond({ ...responseHeaders, ...status }, { endStream: true });
     }
+    // After OK the client may still read the messages; after an error it may still send its request.
     await this.#untilClosed(code === statusCode.OK ? this.#limits.stallMs : this.#limits.requestMs);
   }
 
@@ -109,7 +110,7 @@ export class Call {
     await this.#untilClosed(this.#limits.requestMs);
   }
 
-  /** A client that has not sent its whole request would keep the stream open, and so would one that does not read. */
+  /** Closes the stream after the limit: a client that does not finish its request, or does not read, would keep it open. */
   async #untilClosed(limitMs: number): Promise<void> {
     const stream = this.#stream;
     if (!stream.readableEnded) stream.resume();

@@ -1,6 +1,6 @@
 /**
- * A gRPC server on a Unix socket. The package `@grpc/grpc-js` has one, which keeps whatever a client does not read; this one has a bound for
- * everything that a client can cause, and loads nothing before the first connection. Upstream has no bound but the rate of unary calls.
+ * A gRPC server on a Unix socket. The server of `@grpc/grpc-js` buffers whatever a client does not read. This one limits everything that a client
+ * can cause, and loads nothing before the first connection. Upstream limits only the rate of unary calls.
  */
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -27,9 +27,9 @@ export interface GrpcServerOptions {
 
 /** DefaultQPS and DefaultBurstTokens of pkg/kubelet/apis/podresources and pods. */
 const unaryLimit = { qps: 100, burst: 10 };
-/** More than the streams, which may last: they cannot keep all connections busy. */
+/** More than `maxCalls.streams`, so that streams, which may last, cannot occupy all connections. */
 const maxConnections = 100;
-/** A client may have all its calls at once. */
+/** `short` exceeds `maxCallsPerConnection`, so that one connection can have all its calls at once. */
 const maxCalls = { short: 128, streams: 64 };
 const maxCallsPerConnection = 100;
 const maxHeaderBytes = 16 * 1024;
@@ -49,7 +49,7 @@ export class GrpcServer {
   readonly #calls = new CallTable(maxCalls);
   readonly #unaryTokens = new TokenBucket(unaryLimit, monotonicMs());
 
-  /** Opens the socket. A failure is logged, and everything else works. */
+  /** Opens the socket. A failure is logged; the other servers of the thread still work. */
   constructor(options: GrpcServerOptions) {
     const { name, socketPath, logger } = options;
     this.#options = options;
@@ -73,7 +73,7 @@ export class GrpcServer {
     await closed;
   }
 
-  /** A full server ends its oldest connection without a call. */
+  /** A full server ends its oldest connection that has no call. Without one it refuses the new connection. */
   #accept(socket: Socket): void {
     socket.on('error', () => {});
     if (this.#connections.size >= maxConnections) {
@@ -82,7 +82,7 @@ export class GrpcServer {
       this.#connections.delete(idle);
       idle.session.destroy();
     }
-    // Loaded with the first connection.
+    // `node:http2` is loaded with the first connection.
     const { performServerHandshake } = process.getBuiltinModule('node:http2');
     const session = performServerHandshake(socket, {
       settings: { maxConcurrentStreams: maxCallsPerConnection, maxHeaderListSize: maxHeaderBytes },

@@ -2,7 +2,7 @@
 import { prefixBytes } from '../../../shared/grpc-client/frame.ts';
 import { GrpcError, statusCode } from './status.ts';
 
-/** Returns the only message of a request. Throws GrpcError. */
+/** Returns the only message of a request: a frame of one byte (1: compressed), four bytes of length, and the message. Throws GrpcError. */
 export function unframeMessage(body: Buffer): Buffer {
   if (body.length < prefixBytes) throw new GrpcError(statusCode.INTERNAL, 'the request has no message');
   if (body.readUInt8(0) !== 0) throw new GrpcError(statusCode.UNIMPLEMENTED, 'grpc: Decompressor is not installed');
@@ -19,10 +19,10 @@ export function parseTimeout(header: unknown): number | null {
   return amount === '' ? null : Number(amount) * (unitMs[unit] ?? 0);
 }
 
-/** The longest message of a status: a header has a bound. */
+/** The longest message of a status, in characters: the size of headers is limited. */
 const maxStatusMessage = 1024;
 
-/** Encodes the text for the `grpc-message` trailer. */
+/** Encodes the text for the `grpc-message` trailer: everything but printable ASCII without `%` is percent-encoded. */
 export function encodeStatusMessage(text: string): string {
   const shortened = text.toWellFormed().slice(0, maxStatusMessage).toWellFormed();
   return shortened.replace(/[^ -$&-~]/gu, (character) => encodeURIComponent(character));

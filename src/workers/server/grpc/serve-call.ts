@@ -56,6 +56,7 @@ async function runWithin(timeoutMs: number | null, call: Call, work: () => Promi
   }
 }
 
+/** The longest delay of Node's timers. */
 const maxTimerMs = 2 ** 31 - 1;
 
 async function run(call: Call, path: string, { methods, calls, limitRate }: CallContext): Promise<void> {

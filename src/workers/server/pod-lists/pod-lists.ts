@@ -1,6 +1,6 @@
 /**
- * The lists of pods over HTTP, sent in pieces: the answer holds one portion of the list, whatever the pods' size and the client's speed. Main serializes the
- * portions. Created by the server thread; called by its routes.
+ * Serves the lists of pods over HTTP. Main serializes a list in portions, and a response holds one portion at a time in memory, however large the pods
+ * and however slow the client. Created by the server thread; called by its routes.
  */
 import type { MainApi } from '../../../shared/contracts/server/calls.ts';
 import type { PodListName } from '../../../shared/contracts/server/pods.ts';
@@ -12,9 +12,9 @@ import { PortionQueue } from './portion-queue.ts';
 export type ReplyPodList = (list: PodListName) => Promise<Reply>;
 
 const maxOpenReplies = 256;
-/** Small enough that other requests get their turn, and that a connection buffers little. */
+/** Small enough that other requests are served in between, and that a connection buffers little. */
 const pieceBytes = 64 * 1024;
-/** The ordinary portion. Longer ones are counted by the queue. */
+/** What a response counts for in the read-only server's limit: main's ordinary portion. The portion queue limits longer portions. */
 const heldLength = 512 * 1024;
 
 export function createPodLists(main: Pick<MainApi, 'podListUIDs' | 'podListItems'>): ReplyPodList {

@@ -1,13 +1,13 @@
 /**
- * Fetches portions of pod lists from main, one at a time, and only while the portions that clients have not taken are few: neither main nor this thread
- * holds more for many clients than for some. Requests for the same portion share it while they wait.
+ * Fetches portions of pod lists from main, one at a time, and only while clients have not left too many bytes untaken: the memory of main and of this
+ * thread has a limit, however many clients there are. Requests that wait for the same portion share it.
  */
 import type { PodListItems, PodListName } from '../../../shared/contracts/server/pods.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 
-/** Thirty ordinary portions, or two pods as long as the API server's JSON can be. The last portion may exceed it. */
+/** About thirty ordinary portions of 512 KiB, or two pods as long as the API server's JSON can be. The last portion may exceed the limit. */
 const maxHeldBytes = 16 * 1024 * 1024;
-/** More than main returns of small pods. */
+/** More than main returns in one portion, even of small pods. */
 const maxUIDs = 256;
 
 export interface Portion extends PodListItems {
@@ -22,6 +22,7 @@ interface SharedPortion {
 
 export class PortionQueue {
   readonly #fetch: (list: PodListName, uids: readonly PodUID[]) => Promise<PodListItems>;
+  /** The portions that are queued or being fetched, by list and UIDs. */
   readonly #waiting = new Map<string, SharedPortion>();
   /** Settles when the last fetch has ended. */
   #last: Promise<unknown> = Promise.resolve();

@@ -1,6 +1,6 @@
 /**
  * The PodResources API: which devices, CPUs, memory and dynamic resources the containers of pods have for themselves (upstream
- * pkg/kubelet/apis/podresources). Main answers; this part has the bytes and the metrics. Loaded with the first call to its socket.
+ * pkg/kubelet/apis/podresources). Main answers; this part encodes the answers and counts the calls. Loaded with the first call to its socket.
  */
 import type { MainApi } from '../../../shared/contracts/server/calls.ts';
 import {
@@ -40,7 +40,7 @@ export function podResourcesMethods(main: PodResourcesSource): Methods {
       podResourcesErrorsGetAllocatable,
       async () => AllocatableResourcesResponse.encode(await main.allocatableResources()).finish(),
     ),
-    // Its messages are parts of those of v1, with the same numbers. It has no metric of its own.
+    // The messages of v1alpha1 are subsets of v1's, with the same field numbers. v1alpha1 has no metrics per method.
     '/v1alpha1.PodResourcesLister/List': {
       kind: 'unary',
       handle: async () => {

@@ -1,6 +1,7 @@
 /**
  * Encodes a pod's JSON as protobuf, to the same bytes as `Marshal` of Go's v1.Pod: fields in the order of their numbers, entries of maps in
- * the order of their keys, and each field that is no pointer in Go, also when it is empty. Unknown fields are left out.
+ * the order of their keys. A field that is no pointer in Go is written even when it is empty. Unknown fields are left out. The one-letter codes
+ * of `presence` and `type` are explained in message-table.ts.
  */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { canonicalQuantity, QuantityError } from '../../../shared/kubernetes/quantity.ts';
@@ -31,6 +32,7 @@ function writeField(writer: BinaryWriter, { number, presence, type }: MessageFie
       return;
     case '%':
       for (const [key, entry] of Object.entries((value ?? {}) as JsonObject).sort(byKey)) {
+        // A map entry is a message: 1 is the key, 2 the value.
         writer.tag(number, WireType.LengthDelimited).fork();
         writeText(writer, 1, key);
         writeValue(writer, 2, type, entry);
@@ -101,7 +103,7 @@ function quantityText(value: unknown): string {
 /** Go's zero time has no fields. */
 const zeroTimeMs = Date.parse('0001-01-01T00:00:00Z');
 
-/** Whole seconds, as Go's `ProtoTime`. */
+/** Whole seconds, as Go's `ProtoTime`: 1 is the seconds, 2 the nanoseconds. */
 function writeTime(writer: BinaryWriter, value: unknown): void {
   const ms = typeof value === 'string' ? Date.parse(value) : NaN;
   if (Number.isNaN(ms) || ms === zeroTimeMs) return;
@@ -109,6 +111,7 @@ function writeTime(writer: BinaryWriter, value: unknown): void {
   writeInteger(writer, 2, 0);
 }
 
+/** 1 is the type (0: int, 1: string), 2 the int, 3 the string. */
 function writeIntOrString(writer: BinaryWriter, value: unknown): void {
   const isText = typeof value === 'string';
   writeInteger(writer, 1, isText ? 1 : 0);

@@ -1,6 +1,6 @@
 /**
- * The pods of main, encoded, while clients of the pods API need them: main is asked for all pods once, and then for changes. A list costs main
- * nothing, and a change is encoded once for all clients.
+ * A copy of main's pods, encoded as protobuf, which exists while clients of the pods API need it. The mirror asks main for all pods once, and then for
+ * changes. So a list costs main nothing, and a change is encoded once for all clients.
  */
 import { createHash } from 'node:crypto';
 import { yieldToEventLoop } from '../../../shared/concurrency/yield-to-event-loop.ts';
@@ -19,14 +19,14 @@ export interface MirroredPod {
   readonly bytes: Uint8Array;
 }
 
-/** `DELETED` has the pod's names only. */
+/** The bytes of a `DELETED` event have only the pod's name, namespace and UID. */
 export interface PodEvent extends MirroredPod {
   readonly type: 'CHANGED' | 'DELETED';
 }
 
 export interface MirrorListener {
   readonly onEvent: (event: PodEvent) => void;
-  /** The mirror has lost main. No event follows. */
+  /** The mirror no longer gets changes from main. No event follows. */
   readonly onLost: (err: GrpcError) => void;
 }
 
@@ -38,8 +38,9 @@ export interface PodMirrorOptions {
 }
 
 interface StoredPod extends MirroredPod {
+  /** A v1.Pod with only the name, namespace and UID. */
   readonly names: Uint8Array;
-  /** Of everything but what the API server changes with each write. */
+  /** The digest of everything but the fields that the API server changes with each write. */
   readonly digest: string;
   readonly isFinished: boolean;
 }
@@ -121,7 +122,7 @@ export class PodMirror {
       isSynced = true;
       onSynced();
     }
-    // No call can come in between: it would find no pods.
+    // No `await` may come between the loop's condition and this call: a client that `ready` has let through would find no pods.
     this.#forget();
   }
 
@@ -172,7 +173,7 @@ export class PodMirror {
   }
 }
 
-/** The kubelet's own write of a status comes back with a new version, which is no change to a watcher. */
+/** The kubelet's own write of a status comes back with a new resourceVersion. For a watcher that is no change. */
 function digestOf(pod: { readonly metadata: object }): string {
   const metadata = { ...pod.metadata, resourceVersion: undefined, managedFields: undefined };
   return createHash('sha256')

@@ -1,6 +1,6 @@
 /**
  * One client that watches pods. Events wait in a queue of 100, as in upstream's server; a client that does not read as fast loses its watch.
- * The first event of a pod is ADDED, also when its status was lost meanwhile, and nothing follows its DELETED.
+ * A pod that the client does not have is always ADDED, and only a pod that the client has is DELETED.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import { podWatchEventsDropped } from '../../../shared/metrics/definitions/pods-api.ts';
@@ -10,7 +10,7 @@ import type { MirroredPod, PodEvent, PodMirror } from './pod-mirror.ts';
 
 const maxQueuedEvents = 100;
 
-/** Resolves never: rejects with GrpcError when the client ends the watch or is too slow, and when the mirror has lost the pods. */
+/** Never resolves. Rejects with GrpcError when the client ends the watch or is too slow, and when the mirror has lost the pods. */
 export async function watchPods(mirror: Pick<PodMirror, 'pods' | 'follow'>, stream: ResponseStream): Promise<never> {
   const watch = new PodWatch(stream.ended);
   const initialPods = mirror.pods();

@@ -1,4 +1,4 @@
-/** The calls of the pods API, with their metrics. Upstream: pkg/kubelet/apis/pods/server.go, whose request messages have no filter yet. */
+/** The calls of the pods API, with their metrics. Upstream: pkg/kubelet/apis/pods/server.go. The request messages have no filters yet. */
 import type { Counter } from '../../../shared/metrics/metrics.ts';
 import { podsApiRequests, podRequestsGet, podRequestsList, podRequestsWatch } from '../../../shared/metrics/definitions/pods-api.ts';
 import { grpcStatusOf, goCodeName, GrpcError, statusCode, type Methods } from '../grpc/index.ts';
@@ -47,9 +47,9 @@ export function podsMethods(mirror: PodMirror): Methods {
 type RequestCounter = Counter<'server_api_version' | 'status_code'>;
 
 /** Counts the call when it has ended. */
-async function counted<T>(ofMethod: RequestCounter, work: () => Promise<T>): Promise<T> {
+async function counted<T>(methodCounter: RequestCounter, work: () => Promise<T>): Promise<T> {
   const count = (status_code: string) => {
-    for (const counter of [podsApiRequests, ofMethod]) counter.inc({ server_api_version: 'v1alpha1', status_code });
+    for (const counter of [podsApiRequests, methodCounter]) counter.inc({ server_api_version: 'v1alpha1', status_code });
   };
   try {
     const result = await work();
