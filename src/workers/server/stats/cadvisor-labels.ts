@@ -1,11 +1,11 @@
-/** The labels of a cgroup's metrics: six common ones, with those of single metrics in between. Sorted by name, as Prometheus' client library writes them. Pure. */
+/** The labels of a cgroup's metrics: six common labels, and the extra labels of some metrics. Sorted by name, as in Prometheus' client library. Pure. */
 import { LabelPair, Labels } from '../../../shared/metrics/exposition/labels.ts';
 import type { CgroupIdentity } from '../../../shared/state/usage-table.ts';
 
 /** Upstream: containerPrometheusLabelsFunc of pkg/kubelet/server/server.go. */
 const commonNames = ['container', 'id', 'image', 'name', 'namespace', 'pod'] as const;
 
-/** Each with its place: the number of common labels before it. */
+/** Each label has its place: the number of common labels before it. */
 export type ExtraLabels = readonly { readonly place: number; readonly pair: LabelPair }[];
 
 export function extraLabels(labels: Readonly<Record<string, string>>): ExtraLabels {

@@ -19,7 +19,7 @@ interface MetricHead {
   /** Metrics about limits have no timestamp. */
   readonly isSpec?: true;
 }
-/** A metric with one value for each cgroup, or none: undefined. */
+/** A metric with at most one value for each cgroup. `readOne` returns undefined, or NaN, for no value. */
 interface SingleMetric extends MetricHead {
   readonly readOne: (usage: CgroupUsage) => number | undefined;
 }
@@ -32,7 +32,7 @@ export type CgroupMetric = SingleMetric | LabelledMetric;
 export interface ParsedUsage {
   readonly io: readonly Labelled<DeviceIo & { readonly deviceName: string }>[];
   readonly network: readonly Labelled<InterfaceUsage>[];
-  /** Of the root cgroup; of containers with CRI-O. */
+  /** Only the root cgroup has filesystems; with CRI-O, containers have one, too. */
   readonly filesystems: readonly Labelled<NodeFilesystem>[];
 }
 type Labelled<T> = T & { readonly labels: ExtraLabels };
@@ -45,25 +45,28 @@ type NumberField = { [K in keyof UsageValues]: UsageValues[K] extends number ? K
 function field(name: string, type: MetricHead['type'], help: string, key: NumberField, divisor = 1): CgroupMetric {
   return { name, type, help, readOne: ({ values }) => values[key] / divisor };
 }
-/** Only cgroups with a quota have these. */
+/** A metric of CFS throttling. Only cgroups with a CPU quota have it. */
 function cfs(name: string, help: string, key: NumberField, divisor = 1): CgroupMetric {
   return { name, type: 'counter', help, readOne: ({ values }) => (values.cpuQuotaUs === 0 ? undefined : values[key] / divisor) };
 }
-/** A value of a limit: 0 without one. */
+/** A metric of a limit. The value is 0 without a limit. */
 function limit(name: string, help: string, key: NumberField): CgroupMetric {
   const readOne = ({ values }: CgroupUsage) => (Number.isFinite(values[key]) ? values[key] : 0);
   return { name, type: 'gauge', help, isSpec: true, readOne };
 }
 type IoTable = 'bytes' | 'operations';
-/** I/O of the cgroup on each device, and of the root cgroup also that of the devices of filesystems. */
-function io(name: string, help: string, table: IoTable, operation: 'Read' | 'Write', ofDevice?: keyof NodeFilesystem): CgroupMetric {
+/**
+ * A metric of the cgroup's I/O on each device.
+ * @param filesystemKey for the root cgroup: the counter of the node's filesystems that is shown, too
+ */
+function io(name: string, help: string, table: IoTable, operation: 'Read' | 'Write', filesystemKey?: keyof NodeFilesystem): CgroupMetric {
   return {
     name,
     type: 'counter',
     help,
     read: (_, { io: devices, filesystems }) => [
       ...devices.map((each) => ({ value: each[table][operation] ?? 0, labels: each.labels })),
-      ...(ofDevice ? filesystemValues(filesystems, ofDevice) : []),
+      ...(filesystemKey ? filesystemValues(filesystems, filesystemKey) : []),
     ],
   };
 }
@@ -73,7 +76,7 @@ function filesystemValues(filesystems: ParsedUsage['filesystems'], key: keyof No
 function filesystem(name: string, type: MetricHead['type'], help: string, key: keyof NodeFilesystem, divisor = 1): CgroupMetric {
   return { name: `container_fs_${name}`, type, help, read: (_, { filesystems }) => filesystemValues(filesystems, key, divisor) };
 }
-/** Only devices for which the kernel controls the cost of I/O have these. */
+/** A metric of the kernel's I/O cost model (io.cost). Only devices with this model have it. */
 function ioCost(name: 'usage' | 'wait' | 'indebt' | 'indelay', help: string): CgroupMetric {
   return {
     name: `container_fs_io_cost_${name}_seconds_total`,
@@ -88,7 +91,7 @@ function network(name: string, help: string, key: Exclude<keyof InterfaceUsage, 
   return { name: `container_network_${name}_total`, type: 'counter', help: `Cumulative count of ${help}`, read };
 }
 
-/** A time that is not known has no series: 0 would be 1970. */
+/** Undefined when the time is not known: 0 would be 1970. */
 const createdAtSeconds = ({ identity }: CgroupUsage) => (identity.createdAtMs > 0 ? Math.floor(identity.createdAtMs / 1000) : undefined);
 const totalCpu = extraLabels({ cpu: 'total' });
 const memoryFailures = ['container', 'hierarchy'].map((scope) => ({
@@ -278,7 +281,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
   },
 ];
 
-/** Only where the kernel measures pressure per cgroup. */
+/** Shown only where the kernel measures pressure (PSI) per cgroup. */
 export const pressureMetrics: readonly CgroupMetric[] = (
   [
     ['cpu', 'CPU'],

@@ -13,7 +13,7 @@ export interface CadvisorPageOptions {
   /** Undefined until the stats thread has read them. */
   readonly machine: MachineRow | undefined;
   readonly filesystems: readonly NodeFilesystem[];
-  /** The filesystem of a container, if it has one. */
+  /** Returns the filesystem of a container, if the page shows one. */
   readonly layerOf?: (row: CgroupUsage) => NodeFilesystem | undefined;
   readonly nowMs: number;
   readonly hasPressure: boolean;
@@ -21,8 +21,8 @@ export interface CadvisorPageOptions {
 }
 
 /**
- * Yields the page's families: metrics are sorted by name, each with its cgroups by path. What the rows contain is the state at the call; nobody else needs to keep
- * them.
+ * Yields the page's families: metrics are sorted by name, each with its cgroups by path. The page shows the rows as they are at the call, however slowly
+ * the client reads.
  */
 export function* cadvisorFamilies({
   rows,
@@ -61,7 +61,7 @@ export function* cadvisorFamilies({
   yield* machineFamilies(machine);
 }
 
-/** A cgroup with the parts of its samples that its metrics have in common. */
+/** A cgroup with what all its metrics share: its labels, and the parsed JSON of its row. */
 interface RenderedCgroup {
   readonly row: CgroupUsage;
   readonly parsed: ParsedUsage;
@@ -104,7 +104,7 @@ function* samplesOf(metric: CgroupMetric, cgroups: readonly RenderedCgroup[]): G
       continue;
     }
     const values = metric.read(row, parsed);
-    // Two devices may have one name, or none. As upstream, the first value is shown.
+    // Two devices may have the same name, or no name. As upstream, only the first value is shown.
     const seen = values.length > 1 ? new Set<string>() : undefined;
     for (const { value, labels: extra = [] } of values) {
       const key = seen && extra.map(({ pair }) => pair.text).join(',');
@@ -128,7 +128,7 @@ export function machineFamilies(machine: MachineRow | undefined): MetricFamily[]
   return list.sorted();
 }
 
-/** One row for each cgroup: system containers are cgroups that may have another row. */
+/** Keeps one row per cgroup. The cgroup of a system container may have another row, which is kept then. */
 function cgroupsOf(rows: readonly CgroupUsage[]): CgroupUsage[] {
   const byPath = new Map<string, CgroupUsage>();
   for (const row of rows) {
@@ -142,6 +142,7 @@ function cgroupsOf(rows: readonly CgroupUsage[]): CgroupUsage[] {
 function addMachine(list: FamilyList, { bootID, machineID, systemUUID, ...machine }: MachineRow): void {
   const labels = labelsOf({ boot_id: bootID, machine_id: machineID, system_uuid: systemUUID });
   const add = (name: string, help: string, value: number) => list.add(name, 'gauge', help, labels, value);
+  // cadvisor finds books and drawers on s390x only, and NVM only when it is built with libipmctl.
   add('machine_cpu_books', 'Number of CPU books.', 0);
   add('machine_cpu_cores', 'Number of logical CPU cores.', machine.numCores);
   add('machine_cpu_drawers', 'Number of CPU drawers.', 0);

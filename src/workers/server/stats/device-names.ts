@@ -1,7 +1,7 @@
 /** The names of block devices: `/dev/sda` of `8:0`, as cadvisor reads them from sysfs. */
 import { readFileSync } from 'node:fs';
 
-/** Devices come and go: the names of the last ones are kept. */
+/** Devices come and go: a full cache is emptied. */
 const maxNames = 256;
 
 export function createDeviceNames(): (device: string) => string {

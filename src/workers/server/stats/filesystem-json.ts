@@ -1,14 +1,14 @@
 /** Renders FsStats and times of /stats/summary. Pure. */
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
 
-/** FsStats has numbers of 64 bits. Huge pages have 2^64−1 inodes, which means no limit, and which is 2^64 here. */
-const endOfNumbers = 2 ** 64;
+/** hugetlbfs reports 2^64−1 inodes, which means no limit. A JavaScript number rounds it to 2^64, which exceeds the 64-bit numbers of FsStats. */
+const firstTooLarge = 2 ** 64;
 
 export type UsedStorage = Pick<FilesystemUsage, 'readAtMs' | 'usedBytes' | 'inodesUsed'>;
 
 /**
  * The fields of an FsStats, without braces. Values that are unknown or without a limit are left out.
- * @param used by a part of the filesystem
+ * @param used what the measured part of the filesystem uses
  */
 export function filesystemFields(filesystem: Omit<FilesystemUsage, keyof UsedStorage>, used: UsedStorage): string {
   return (
@@ -23,7 +23,7 @@ export function filesystemFields(filesystem: Omit<FilesystemUsage, keyof UsedSto
 }
 
 function field(name: string, value: number): string {
-  return value < endOfNumbers ? `,"${name}":${value}` : '';
+  return value < firstTooLarge ? `,"${name}":${value}` : '';
 }
 
 /** RFC 3339 in whole seconds, as metav1.Time. */
@@ -37,6 +37,6 @@ export function timeJSON(ms: number): string {
   }
   return text;
 }
-/** The seconds in which containers started, and those of the last samples. */
+/** A cache of rendered times, by second: containers' start times and the times of the last samples occur again and again. */
 const times = new Map<number, string>();
 const maxTimes = 4096;

@@ -11,7 +11,7 @@ export interface PodUsage {
   /** Undefined when the pod's cgroup is not measured yet, or without `cgroupsPerQOS`. */
   pod: CgroupUsage | undefined;
   sandbox: CgroupUsage | undefined;
-  /** One of each name, sorted by name. */
+  /** One row for each container name, sorted by name. */
   containers: CgroupUsage[];
 }
 
@@ -24,8 +24,8 @@ export interface NodeUsage {
 
 const systemKinds: ReadonlySet<CgroupKind> = new Set<CgroupKind>(['kubelet', 'runtime', 'misc', 'pods']);
 
-/** @param withClaims the UIDs of pods that are shown also while only their sandbox runs: a full disk makes a pod crash, and its usage is what people look for */
-export function groupUsage(rows: readonly CgroupUsage[], withClaims: { has(podUID: string): boolean } = new Set()): NodeUsage {
+/** @param podsWithClaims UIDs of pods that are shown even while only their sandbox runs: a full volume can crash a pod, and then its usage is of interest */
+export function groupUsage(rows: readonly CgroupUsage[], podsWithClaims: { has(podUID: string): boolean } = new Set()): NodeUsage {
   const pods = new Map<string, PodUsage>();
   const podCgroups = new Map<string, CgroupUsage>();
   const systemContainers: CgroupUsage[] = [];
@@ -50,12 +50,12 @@ export function groupUsage(rows: readonly CgroupUsage[], withClaims: { has(podUI
     root,
     systemContainers: systemContainers.sort((a, b) => compare(a.identity.kind, b.identity.kind)),
     pods: [...pods.values()]
-      .filter(({ podUID, containers }) => containers.length > 0 || withClaims.has(podUID))
+      .filter(({ podUID, containers }) => containers.length > 0 || podsWithClaims.has(podUID))
       .sort((a, b) => compare(a.podNamespace, b.podNamespace) || compare(a.podName, b.podName)),
   };
 }
 
-/** Of several instances of one name the newest one: the others have ended since the last sample. */
+/** Keeps the newest of several instances of one container: the others have ended since the last sample. */
 export function pickContainers(rows: readonly CgroupUsage[]): CgroupUsage[] {
   const newest = new Map<string, CgroupUsage>();
   for (const row of rows) {

@@ -1,5 +1,5 @@
 /**
- * What a container writes, as a filesystem of the container on /metrics/cadvisor: with CRI-O only, as upstream (UsingLegacyCadvisorStats of
+ * Shows the writable layer and the log of a container as its filesystem on /metrics/cadvisor: with CRI-O only, as upstream (UsingLegacyCadvisorStats of
  * pkg/kubelet/cadvisor/util.go; getFsStats of cadvisor's container/crio/handler.go). Pure.
  */
 import type { FilesystemRow } from '../../../shared/state/filesystem-table.ts';

@@ -81,7 +81,7 @@ function layerOf({ containerName, containerID }: CgroupUsage['identity'], storag
   return layer?.containerID === containerID ? layer : undefined;
 }
 
-/** One for each volume of the pod: two may be of one claim. */
+/** Returns one entry for each volume of the pod: two volumes may use one claim. */
 function volumeStats(usage: VolumeUsage, claimedVolumes: readonly ClaimedVolumeRow[]): string[] {
   const fields = filesystemFields(usage, usage);
   const ofClaim = claimedVolumes.filter(({ plugin, folder }) => plugin === usage.plugin && folder === usage.name);

@@ -1,6 +1,6 @@
 /**
- * The pages about resource usage: /stats/summary, /metrics/resource, /metrics/cadvisor and a part of /metrics. Renders them from the usage table, which the stats thread writes;
- * no page waits for another thread. Created by the server thread; called by its routes.
+ * The pages about resource usage: /stats/summary, /metrics/resource, /metrics/cadvisor and a part of /metrics. They are rendered from tables in shared memory,
+ * which the stats thread writes; no page waits for another thread. Created by the server thread; called by its routes.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ export function createStatsPages({
 }: StatsPagesOptions): StatsPages {
   const reader = new UsageReader(usage);
   const storageReader = new StorageReader(storage);
-  const claims = new ClaimedVolumesReader(claimedVolumes);
+  const claimsReader = new ClaimedVolumesReader(claimedVolumes);
   const node = {
     nodeName,
     bootedAtMs: parseBootTime(readFileSync('/proc/stat', 'utf8')) * 1000,
@@ -63,7 +63,7 @@ export function createStatsPages({
   const deviceName = createDeviceNames();
   return {
     summary(onlyCpuAndMemory) {
-      const claimedVolumes: ReadonlyMap<string, readonly ClaimedVolumeRow[]> = onlyCpuAndMemory ? new Map() : claims.all();
+      const claimedVolumes: ReadonlyMap<string, readonly ClaimedVolumeRow[]> = onlyCpuAndMemory ? new Map() : claimsReader.all();
       const grouped = groupUsage(reader.all(), claimedVolumes);
       // Upstream's message, without its path through cadvisor.
       if (!grouped.root) throw new Error('failed to get root cgroup stats: failed to get container info for "/": unknown container "/"');
@@ -81,14 +81,15 @@ export function createStatsPages({
     cadvisor() {
       const [machine, filesystems] = [reader.machine(), reader.nodeFilesystems()];
       const layers = reader.filesystem('container');
-      const ofPods = hasContainerFilesystems ? storageReader.all() : undefined;
-      const layerOf = (row: CgroupUsage) => ofPods && layerFilesystem(row, ofPods.get(row.identity.podUID as PodUID), layers, filesystems);
+      const storageOfPods = hasContainerFilesystems ? storageReader.all() : undefined;
+      const layerOf = (row: CgroupUsage) =>
+        storageOfPods && layerFilesystem(row, storageOfPods.get(row.identity.podUID as PodUID), layers, filesystems);
       return cadvisorFamilies({ rows: reader.all(), machine, filesystems, layerOf, nowMs: Date.now(), hasPressure, deviceName });
     },
     machine: () => machineFamilies(reader.machine()),
     logs: () => logFamilies(groupUsage(reader.all())),
     volumes: () => {
-      const claimed = claims.all();
+      const claimed = claimsReader.all();
       return claimed.size === 0 ? [] : volumeFamilies(storageReader.all(), claimed);
     },
     resource: () => resourceFamilies(groupUsage(reader.all())),

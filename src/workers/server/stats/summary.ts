@@ -51,17 +51,18 @@ export function* renderSummary(node: SummaryNode, usage: NodeUsage, options: Sum
   yield `${piece}]}`;
 }
 
+/** In characters. */
 const pieceLength = 64 * 1024;
 
 function nodeStats(node: SummaryNode, { root, systemContainers }: NodeUsage, options: SummaryOptions): string {
-  const startTime = options.onlyCpuAndMemory ? (root?.identity.createdAtMs ?? node.bootedAtMs) : node.bootedAtMs;
+  const startedAtMs = options.onlyCpuAndMemory ? (root?.identity.createdAtMs ?? node.bootedAtMs) : node.bootedAtMs;
   const system = systemContainers.map((row) =>
     containerStats(row, row.identity.kind, row.identity.kind === 'kubelet' ? node.kubeletStartedAtMs : row.identity.createdAtMs, options),
   );
   const fields = [
     `"nodeName":${JSON.stringify(node.nodeName)}`,
     system.length > 0 && `"systemContainers":[${system.join(',')}]`,
-    `"startTime":${timeJSON(startTime)}`,
+    `"startTime":${timeJSON(startedAtMs)}`,
     root && usageFields(root, options, node.hugePagesBytes),
   ];
   if (!options.onlyCpuAndMemory) {
@@ -116,7 +117,10 @@ function containerStats(row: CgroupUsage, name: string, startedAtMs: number, opt
   return object(fields);
 }
 
-/** The fields cpu, memory, io and swap of a container, a pod or the node. Huge pages are not available to a node. */
+/**
+ * The fields cpu, memory, io and swap of a container, a pod or the node.
+ * @param unavailableBytes the node's huge pages: part of its memory that other allocations cannot use
+ */
 function usageFields({ values }: CgroupUsage, { onlyCpuAndMemory }: SummaryOptions, unavailableBytes = 0): string {
   const at = `"time":${timeJSON(values.sampledAtMs)}`;
   const { memoryLimitBytes, memoryWorkingSetBytes, memorySwapLimitBytes, swapBytes } = values;
@@ -176,7 +180,7 @@ function pressure(
   full60: number,
   full300: number,
 ): string {
-  // The averages of a total of 0 are 0. Without the kernel's measurement all are.
+  // The averages of a total of 0 are 0. Without the kernel's measurement all values are 0.
   if (someTotal === 0 && fullTotal === 0) return noPressure;
   return (
     `"psi":{"full":{"total":${fullTotal},"avg10":${full10},"avg60":${full60},"avg300":${full300}}` +

@@ -15,7 +15,7 @@ const series: readonly (readonly [name: string, help: string, value: (usage: Vol
   ['used_bytes', 'Number of used bytes in the volume', (usage) => usage.usedBytes],
 ];
 
-/** A claim that several pods use has one series of each metric. What is not known is 0, as upstream. */
+/** A claim that several pods use has one series of each metric. Unknown values are 0, as upstream. */
 export function volumeFamilies(
   storage: ReadonlyMap<PodUID, PodStorage>,
   claimedVolumes: ReadonlyMap<PodUID, readonly ClaimedVolumeRow[]>,
