@@ -1,6 +1,6 @@
 /**
- * A Unix socket for the commands `kubelet timeline`, `image-gc` and `eviction`. Only root can open it: it is in a folder of mode 0700 of its own, and there is no other
- * authentication.
+ * A Unix socket for the commands `kubelet timeline`, `image-gc` and `eviction`. Only root can open the socket, because its folder has mode 0700. There
+ * is no other authentication.
  */
 import { createServer, type Server } from 'node:http';
 import { chmod, mkdir } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import type { Logger } from '../../shared/log/logger.ts';
 import { localSocketName } from '../../shared/local-socket/socket-path.ts';
 import { bindUnixSocket } from './bind-unix-socket.ts';
 
-/** Only root has connections, and each takes milliseconds. */
+/** Only root can connect, and each request takes milliseconds. */
 const maxConnections = 32;
 
 /** The reply to a request, by its path. */
@@ -24,7 +24,7 @@ export class LocalSocket {
   readonly #server: Server = createServer(httpLimits);
   readonly #opened: Promise<void>;
 
-  /** Opens the socket. A failure is logged: the command then does not find a kubelet, and everything else works. */
+  /** Opens the socket. A failure is logged: the commands then find no kubelet, and everything else works. */
   constructor(folder: string, routes: LocalRoutes, logger: Logger) {
     this.#server.maxConnections = maxConnections;
     this.#server.maxHeadersCount = maxHeaders;

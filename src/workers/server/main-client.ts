@@ -14,7 +14,7 @@ import { endpoint } from '../../shared/thread/endpoint.ts';
 const deadlineMs = 10_000;
 /** Upstream's sharedLookupTimeout for token lookups. Main retries within this time. */
 const reviewDeadlineMs = 30_000;
-/** The maximum number of authorized connections. */
+/** As many as authorized connections (`connections` in open-secure-server.ts). */
 const maxConcurrentCalls = 1024;
 
 /** Calls reject when main does not respond within the deadline, and when too many calls wait. */

@@ -35,8 +35,8 @@ export interface OpenSecureServer {
 }
 
 /**
- * Authorized connections: log followers and streams keep theirs for long, several per pod of the node. Unauthorized ones: more than an API
- * server opens at once after its restart. An idle connection costs 50 KB.
+ * Connection limits. Log followers and streams keep authorized connections for long, several per pod of the node. The limits of unauthorized
+ * connections exceed what an API server opens at once after its restart. An idle connection costs 50 KB.
  */
 const connections = { unauthorized: 320, unauthorizedPerAddress: 256, authorized: 1024 };
 

@@ -1,4 +1,4 @@
-/** A rate-limited log of refused requests, which unauthenticated clients can cause. The next entry has the number of omitted ones. */
+/** A rate-limited log of refused requests, which unauthenticated clients can cause. The next entry has the number of omitted entries. */
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 

@@ -27,7 +27,7 @@ export interface MetricsSources {
   readonly segments: readonly SharedArrayBuffer[];
   readonly heartbeats: HeartbeatsReader;
   readonly monotonicMs: () => number;
-  /** The metrics of the probes thread, and the runtime's metrics of containers, which main relays. Undefined: the runtime has none. */
+  /** Main relays the metrics of the probes thread, and the runtime's own metrics of containers (undefined when the runtime has none). */
   readonly main: Pick<MainApi, 'probeMetrics' | 'runtimeMetrics'>;
   readonly stats: Pick<StatsPages, 'cadvisor' | 'machine' | 'resource' | 'logs' | 'volumes'>;
   readonly metricsProvider: 'cadvisor' | 'cri';
@@ -67,7 +67,7 @@ function* joined(first: Uint8Array, rest: Iterable<string | Uint8Array>): Genera
   yield* rest;
 }
 
-/** On its other pages upstream registers the start time as a separate metric with a stability level. */
+/** The process' start time on the pages `slis` and `probes`, where upstream registers it as a separate metric with a stability level. */
 const startTime = { ...definitionOf(processMetrics.processStartTime), stability: 'ALPHA' as const };
 
 function definitionOf({ name, help, type, labelNames, buckets, combine }: typeof processMetrics.processStartTime) {
@@ -106,7 +106,7 @@ async function observeProcess(): Promise<void> {
   processMetrics.processResidentMemory.set(process.memoryUsage.rss());
   processMetrics.processVirtualMemory.set(virtualMemoryBytes);
   const maxAddressSpace = parseMaxAddressSpace(limits);
-  // Without a limit Go's client shows the largest number of 64 bits.
+  // Without a limit Go's client shows the largest 64-bit number, 2^64 − 1, which is 2^64 as a double.
   processMetrics.processVirtualMemoryMax.set(Number.isFinite(maxAddressSpace) ? maxAddressSpace : 2 ** 64);
   processMetrics.processNetworkReceived.set(parseNetstat(netstat, 'IpExt', 'InOctets'));
   processMetrics.processNetworkSent.set(parseNetstat(netstat, 'IpExt', 'OutOctets'));

@@ -22,6 +22,7 @@ const paths = new Set([
 ]);
 /** Paths of the authenticated server only. Profiles are counted as `debug`. */
 const securePaths = new Set(['allocatedPods', 'debug', 'checkpoint', 'flagz', 'statusz']);
+/** Upstream's map. Its `portforward` never matches, because the path is `portForward`. */
 const longRunning = new Set(['exec', 'attach', 'portforward', 'debug']);
 
 export function requestLabels(method: string, path: string, serverType: 'readonly' | 'readwrite') {

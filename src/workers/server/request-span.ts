@@ -21,7 +21,7 @@ const parameters: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   allocatedPods: { 2: '{podNamespace}/{podID}', 3: '{podNamespace}/{podID}/{podUID}' },
 };
 
-/** Web services whose own path is a route. Upstream's router ends it with a slash. */
+/** Web services whose own path is a route. Upstream's router ends such a route with a slash. */
 const rootRoutes: ReadonlySet<string> = new Set(['pods', 'allocatedPods', 'runningpods', 'logs']);
 
 /** Returns the route of a path, with names in place of its parameters. The routes are few, whatever clients request. */

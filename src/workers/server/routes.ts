@@ -23,7 +23,7 @@ export interface RouteSources {
   readonly health: () => HealthCheck[];
   /** Resets the metrics of `/metrics/slis`. */
   readonly resetHealthMetrics: () => Promise<void>;
-  /** The gate of that name. */
+  /** The feature gate NativeHistograms. */
   readonly nativeHistograms: boolean;
   readonly metrics: (page: MetricsPage, format: MetricsFormat) => Promise<Iterable<string | Uint8Array>>;
   /** Renders /stats/summary, in pieces. Throws until the node was measured once. */

@@ -72,7 +72,7 @@ const uidAttribute = '1.3.6.1.4.1.57683.2';
  * @param nowMs wall clock
  */
 export function authenticateCertificate(
-  { certificate, fault, generation: verifiedBy }: PeerCertificate,
+  { certificate, fault, generation: verifiedGeneration }: PeerCertificate,
   generation: number,
   nowMs: number,
 ): AuthenticationResult {
@@ -81,7 +81,7 @@ export function authenticateCertificate(
     type: 'error',
     message: `verifying certificate SN=${certificate.serialNumber} failed: ${fault}`,
   });
-  if (verifiedBy !== generation) return failed('the client authorities have changed since the connection was made');
+  if (verifiedGeneration !== generation) return failed('the client authorities have changed since the connection was made');
   if (fault !== '') return failed(fault);
   if (!(certificate.validFromMs <= nowMs && nowMs <= certificate.validToMs)) return failed('certificate has expired or is not yet valid');
   return toUser(certificate);

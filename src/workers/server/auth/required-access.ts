@@ -33,6 +33,9 @@ export interface RequiredAccess {
 export function computeRequiredAccess(method: string, path: string): RequiredAccess {
   const find = (table: typeof coarseAccess) => table.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
   const fineGrainedSubresource = find(fineGrainedAccess);
-  const second = find(coarseAccess) ?? 'proxy';
-  return { verb: verbs[method] ?? '', subresources: fineGrainedSubresource === undefined ? [second] : [fineGrainedSubresource, second] };
+  const coarseSubresource = find(coarseAccess) ?? 'proxy';
+  return {
+    verb: verbs[method] ?? '',
+    subresources: fineGrainedSubresource === undefined ? [coarseSubresource] : [fineGrainedSubresource, coarseSubresource],
+  };
 }

@@ -36,8 +36,8 @@ export class ReviewQueue {
   acquire(address: string, isWanted: () => boolean): Promise<ReviewSlot> {
     const { slots, maxWaiting, maxWaitingPerAddress, maxWaitMs, clock } = this.#options;
     if (this.#inUse < slots) return Promise.resolve(this.#takeSlot());
-    const ofAddress = this.#waiting.get(address) ?? [];
-    if (this.#waitingCount >= maxWaiting || ofAddress.length >= maxWaitingPerAddress) return Promise.resolve(null);
+    const waitingOfAddress = this.#waiting.get(address) ?? [];
+    if (this.#waitingCount >= maxWaiting || waitingOfAddress.length >= maxWaitingPerAddress) return Promise.resolve(null);
     return new Promise((resolve) => {
       const cancelTimer = clock.after(maxWaitMs, () => {
         this.#remove(address, waiting);
@@ -48,7 +48,7 @@ export class ReviewQueue {
         resolve(slot);
       };
       const waiting: Waiting = { isWanted, settle };
-      this.#waiting.set(address, [...ofAddress, waiting]);
+      this.#waiting.set(address, [...waitingOfAddress, waiting]);
       this.#waitingCount += 1;
     });
   }

@@ -54,7 +54,7 @@ export class TokenReviews {
   readonly #options: TokenReviewsOptions;
   readonly #accepted: ExpiringCache<AuthenticationResult>;
   readonly #refused: ExpiringCache<AuthenticationResult>;
-  /** Digests of accepted tokens. They outlast the cached result. */
+  /** Digests of accepted tokens. They outlast the cached results. */
   readonly #remembered: ExpiringCache<true>;
   readonly #queue: ReviewQueue;
   readonly #reviews = new Map<string, Review>();
@@ -120,6 +120,7 @@ export class TokenReviews {
       const status = await this.#options.reviewToken(token);
       const result = toAuthenticationResult(status);
       this.#cache(key, result);
+      // A review that refuses the token without an error has succeeded.
       tokenCacheFetches.inc({ status: result.type === 'error' && (status.error ?? '') !== '' ? 'error' : 'ok' });
       return result;
     } catch (err) {
@@ -129,6 +130,7 @@ export class TokenReviews {
       tokenCacheActiveFetches.add(-1, { status: 'in_flight' });
     }
   }
+
   #cache(key: string, result: AuthenticationResult): void {
     const { cacheTTLMs } = this.#options;
     if (result.type === 'user') {

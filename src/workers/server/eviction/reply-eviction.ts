@@ -16,9 +16,9 @@ export async function replyEviction(
 ): Promise<Reply> {
   if (method !== 'GET') return methodNotAllowed('GET');
   if (!accepts(accept, 'application/json')) return notAcceptable('application/json');
-  const asked = query.get('signal');
-  const signal = evictionSignals.find((name) => name === asked) ?? null;
-  if (asked !== null && signal === null) return error(400, 'signal must be an eviction signal, such as memory.available');
+  const requested = query.get('signal');
+  const signal = evictionSignals.find((name) => name === requested) ?? null;
+  if (requested !== null && signal === null) return error(400, 'signal must be an eviction signal, such as memory.available');
   try {
     return ok(await getPlan(signal), 'application/json');
   } catch (err) {

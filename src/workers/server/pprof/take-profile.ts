@@ -57,7 +57,7 @@ async function onMainThread<T>(use: (session: Session) => Promise<T>): Promise<T
   }
 }
 
-/** Attributes each sample and its duration to its node. Idle time is left out. */
+/** Attributes each sample and its duration (`timeDeltas`, in µs) to its node. Idle time is left out. */
 function cpuTree({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): StackNode {
   const weights = new Map<number, [count: number, ns: number]>();
   for (const [index, id] of samples.entries()) {

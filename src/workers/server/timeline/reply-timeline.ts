@@ -76,7 +76,7 @@ function* identities(table: TableReader<TimelineFields>): Generator<[row: number
   }
 }
 
-/** Of several pods with one name: the one that has not finished, else the newest. */
+/** Returns the row of the pod. Of several pods with one name it prefers one that has not finished, then the newest. */
 function findRow(table: TableReader<TimelineFields>, matches: (identity: Identity) => boolean): number | undefined {
   const candidates = [...identities(table)].filter(([, identity]) => matches(identity));
   candidates.sort(([, a], [, b]) => Number(a.isFinished) - Number(b.isFinished) || b.seenAtMs - a.seenAtMs);
@@ -98,11 +98,12 @@ function slowest(table: TableReader<TimelineFields>, limit: number): TimelineLis
   return { pods, total: lengths.length };
 }
 
-/** The longest of start and termination, from a few columns: a node may have thousands of pods. */
+/** The longer one of the pod's start and its termination, from a few columns: a node may have thousands of pods. */
 function slowestMs(table: TableReader<TimelineFields>, row: number, nowMs: number): number {
   const seenAtMs = table.peek(row, 'seenAtMs');
   const lengths = (['Ready', 'Termination'] as const).map((phase) => {
     if (table.peek(row, `${phase}.count`) === 0) return 0;
+    // The two low bits of `detail` are the outcome: 0 while the phase lasts. The start is in ms after `seenAtMs`, in two cells (span.ts).
     if ((table.peek(row, `${phase}.detail`) & 3) !== 0) return table.peek(row, `${phase}.duration`);
     return nowMs - seenAtMs - table.peek(row, `${phase}.startHigh`) * 2 ** 32 - table.peek(row, `${phase}.start`);
   });

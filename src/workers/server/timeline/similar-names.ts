@@ -3,7 +3,7 @@
 const maxNames = 5;
 /** Longer names than pods can have are not compared. */
 const maxLength = 320;
-/** Characters that may differ in one place, as a part of the pod's name. */
+/** How many characters may differ in one place: a number, and a share of the pod name's length. The smaller one counts. */
 const maxDifference = { characters: 3, share: 0.4 };
 
 /** The names with the same pod name, with the wanted name as a part, or with a few other characters in one place; the most similar first. */
@@ -18,6 +18,10 @@ export function similarNames(wanted: string, names: ReadonlySet<string>): string
     .map(({ name }) => name);
 }
 
+/**
+ * Lower is more similar. 0: the same pod name in another namespace. 1: one pod name contains the other. Up to 4: a few characters differ. Above 10: only the
+ * beginning is the same. Infinity: not similar.
+ */
 function scoreOf(candidate: string, wanted: string, wantedName: string): number {
   if (wantedName === '') return Infinity;
   const name = candidate.slice(candidate.indexOf('/') + 1);

@@ -10,25 +10,25 @@ const maxHandshakeBytes = 64 * 1024;
 const checkPeriodMs = 50;
 
 export class HandshakeSizeLimiter {
-  readonly #open = new Set<Socket>();
+  readonly #handshaking = new Set<Socket>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param socket the TCP socket below TLS */
   add(socket: Socket): void {
-    this.#open.add(socket);
+    this.#handshaking.add(socket);
     socket.once('close', () => this.remove(socket));
     this.#timer ??= setInterval(() => this.#check(), checkPeriodMs).unref();
   }
 
   /** Called when the handshake or the connection has ended. Idempotent. */
   remove(socket: Socket): void {
-    this.#open.delete(socket);
-    if (this.#open.size > 0) return;
+    this.#handshaking.delete(socket);
+    if (this.#handshaking.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
   #check(): void {
-    for (const socket of this.#open) if (socket.bytesRead > maxHandshakeBytes) socket.destroy();
+    for (const socket of this.#handshaking) if (socket.bytesRead > maxHandshakeBytes) socket.destroy();
   }
 }

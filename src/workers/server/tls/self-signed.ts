@@ -22,7 +22,10 @@ const oids = {
   extendedKeyUsage: '2.5.29.37',
   serverAuth: '1.3.6.1.5.5.7.3.1',
 };
-/** The first bits of KeyUsage: digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment, keyAgreement, keyCertSign. */
+/**
+ * The first bits of KeyUsage: digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment, keyAgreement, keyCertSign. The second argument is the number
+ * of unused bits at the end.
+ */
 const keyUsages = { authority: der.bits(Buffer.from([0b10100100]), 2), server: der.bits(Buffer.from([0b10100000]), 5) };
 
 interface Template {
@@ -71,6 +74,7 @@ function certificate({ subject, issuer, publicKey, signer, extensions, nowMs }: 
   const algorithm = der.sequence(der.oid(oids.ecdsaWithSha256));
   const notBefore = nowMs - clockSkewMs;
   const toBeSigned = der.sequence(
+    // 2 is version 3 of X.509.
     der.explicit(0, der.integer(2n)),
     // A positive 63-bit number, like upstream's.
     der.integer((randomBytes(8).readBigUInt64BE() >> 1n) + 1n),

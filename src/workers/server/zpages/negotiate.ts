@@ -5,6 +5,7 @@
 export type Form =
   | { readonly type: 'text' }
   | { readonly type: 'json' | 'yaml'; readonly version: 'v1alpha1' | 'v1beta1' }
+  /** The client accepts none of the formats. */
   | { readonly type: 'none' };
 
 /** A wildcard selects the first format that it covers. */
