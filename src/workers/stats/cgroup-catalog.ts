@@ -1,7 +1,7 @@
 /**
- * The cgroups that are measured. Finds the pods' cgroups by listing their three parents with each sample, and a pod's containers only when the runtime
- * snapshot has one that is not known yet: a node in rest lists three directories. Cgroups that tenants create below their own are not measured: their number
- * has no bound.
+ * Finds the cgroups to measure. Each sample lists the three QoS cgroups for the cgroups of pods, and the cgroup of a pod only when the runtime snapshot
+ * has a container or sandbox that is not known yet: on an idle node, a sample lists three directories. Cgroups that tenants create below the cgroups of
+ * their containers are not measured, because their number has no limit.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,6 +29,7 @@ export interface CgroupCatalogOptions {
 
 interface KnownPod {
   readonly identity: CgroupIdentity;
+  /** The cgroups of its containers and sandboxes, by path. */
   readonly children: Map<string, CgroupIdentity>;
 }
 
@@ -45,6 +46,7 @@ export class CgroupCatalog {
   readonly #options: CgroupCatalogOptions;
   /** By path. */
   readonly #pods = new Map<string, KnownPod>();
+  /** The cgroups that are no pod's, by kind and path. */
   readonly #fixed = new Map<string, CgroupIdentity>();
 
   constructor(options: CgroupCatalogOptions) {
@@ -52,7 +54,7 @@ export class CgroupCatalog {
   }
 
   /**
-   * The cgroups to measure now.
+   * Returns the cgroups to measure now.
    * @param items the running items of the runtime, by pod
    * @param names of pods that the runtime knows. A pod keeps its name while it has a cgroup, also between two sandboxes.
    */
@@ -120,7 +122,7 @@ export class CgroupCatalog {
         containerName,
         containerID: item.id,
         image,
-        // The time of the directory moves when a container makes a cgroup below its own.
+        // The modification time of the directory changes when the container creates a cgroup below its own.
         createdAtMs: createdAtMs > 0 ? createdAtMs : this.#createdAtMs(path),
       });
     }
@@ -133,6 +135,7 @@ export class CgroupCatalog {
       ['kubelet', systemCgroups.kubelet],
       ['runtime', systemCgroups.runtime],
       ['misc', systemCgroups.misc],
+      // The parent of Guaranteed pods is the cgroup of all pods.
       ['pods', parents[0]!],
       ...parents.map((path): [CgroupKind, string] => ['qos', path]),
     ];
@@ -156,7 +159,8 @@ export class CgroupCatalog {
   }
 
   /**
-   * The older one of the directory's and a file's time: the directory's changes with its children, and the file's is set when it is first looked up.
+   * Returns the older modification time of the directory and of one of its files. That of the directory changes with its children; that of the file is set at
+   * the file's first look-up.
    * cadvisor does the same (GetSpec of container/common/helpers.go).
    */
   #createdAtMs(path: string): number {

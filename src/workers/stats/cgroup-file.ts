@@ -1,6 +1,6 @@
 /**
  * A file of a cgroup that is read with each sample. Files that are read for every cgroup keep their handle, which makes a read ten times cheaper (0.9 µs
- * instead of 9 µs); handles are few, so the others are opened for each read. Reads are synchronous: the files are kernel memory, never on a disk.
+ * instead of 9 µs). Handles are few, so other files are opened for each read. Reads are synchronous: the files are kernel memory, never on a disk.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 
@@ -20,10 +20,10 @@ export class HandleBudget {
   }
 }
 
-/** ENODEV: the cgroup was removed. ESRCH: the process was. EOPNOTSUPP, EINVAL: the kernel does not keep this value (pressure without psi=1). */
+/** ENODEV: the cgroup was removed. ESRCH: the process has ended. EOPNOTSUPP, EINVAL: the kernel does not keep this value (pressure without psi=1). */
 const missingCodes = new Set(['ENOENT', 'ENODEV', 'ESRCH', 'EOPNOTSUPP', 'EINVAL']);
 const chunkBytes = 64 * 1024;
-/** A tenant controls the length of cgroup.procs, by its processes. */
+/** A tenant controls the length of cgroup.procs, by the number of its processes. */
 const maxFileBytes = 4 * 1024 * 1024;
 const buffer = Buffer.alloc(chunkBytes);
 

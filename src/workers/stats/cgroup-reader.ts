@@ -25,7 +25,7 @@ export interface CgroupHierarchy {
   readonly root: string;
 }
 
-/** What one read returns. The sampler adds what needs an earlier sample, or other files. */
+/** What one read returns. The sampler adds the values that need an earlier sample or other files. */
 export type CgroupValues = Omit<
   UsageValues,
   | 'sampledAtMs'
@@ -49,8 +49,8 @@ export interface CgroupReader {
   /** Limits change rarely: they are read less often. Also tries missing files again. */
   readLimits(): CgroupLimits;
   /**
-   * The PIDs of the cgroup itself, one per line; of its children when it has none and `hasSubCgroups`.
-   * @param hasRun false: nothing has ever run in it or below, so that its children need no search
+   * Returns the PIDs of the cgroup, one per line. A cgroup without processes returns those of its child cgroups, with `hasSubCgroups`.
+   * @param hasRun false: nothing has ever run in the cgroup or below, so that the child cgroups need no search
    */
   readProcesses(hasRun?: boolean): string;
   close(): void;
@@ -58,13 +58,13 @@ export interface CgroupReader {
 
 export interface CgroupReaderOptions {
   readonly handles: HandleBudget;
-  /** Of the JSON with the I/O on each device. */
+  /** The limit for the JSON with the I/O on each device. */
   readonly maxIoBytes: number;
   /** A runtime may have put the processes one level below, as crun does. */
   readonly hasSubCgroups: boolean;
 }
 
-/** The directory with the child cgroups of this path. On v1 each controller has its own tree; this uses that of cpuacct. */
+/** Returns the directory with the child cgroups of this path. On v1 each controller has its own tree; this is the tree of cpuacct. */
 export function listingDirectory({ version, root }: CgroupHierarchy, path: string): string {
   return version === 2 ? join(root, path) : join(root, 'cpuacct', path);
 }
@@ -84,6 +84,7 @@ class V1Reader implements CgroupReader {
     this.#maxIoBytes = maxIoBytes;
     this.#hasSubCgroups = hasSubCgroups;
     this.#directory = (controller) => join(root, controller, path);
+    // Inserts the cgroup's path after the controller. A function, because `$` has a meaning in a replacement text.
     this.#files = openAll(
       v1Files,
       (name) =>
@@ -127,7 +128,7 @@ class V1Reader implements CgroupReader {
     };
   }
 
-  /** The first kind of file that has entries, in libcontainer's order. */
+  /** Reads the first of `v1IoFiles` that has entries, in libcontainer's order. */
   #readIo(): string {
     const prefixes = this.#ioPrefix === undefined ? v1IoFiles : [this.#ioPrefix];
     for (const prefix of prefixes) {
@@ -199,14 +200,14 @@ class V2Reader implements CgroupReader {
       memoryRssBytes: rssBytes,
       memoryCacheBytes: cacheBytes,
       memoryMappedFileBytes: statValue(stat, 'file_mapped'),
-      // libcontainer sets neither of the two on v2.
+      // libcontainer sets neither memoryKernelBytes nor memoryFailures on v2.
       memoryKernelBytes: 0,
       memoryFailures: 0,
       memoryMaxUsageBytes: toNumber(files.memoryMax.read()),
       pageFaults: statValue(stat, 'pgfault'),
       majorPageFaults: statValue(stat, 'pgmajfault'),
       swapBytes: toNumber(files.swap.read()),
-      // The root cgroup has no pids.current, nor has one without the controller: libcontainer counts the processes then.
+      // The root cgroup has no pids.current, nor has a cgroup without the pids controller. libcontainer then counts the processes.
       threads: threads === undefined ? countLines(this.readProcesses()) : toNumber(threads),
       ...pressureValues('cpu', files.cpuPressure.read()),
       ...pressureValues('memory', files.memoryPressure.read()),
@@ -222,7 +223,7 @@ class V2Reader implements CgroupReader {
     const weight = toNumber(value('cpu.weight'));
     const [quota = '', period] = (value('cpu.max') ?? '').split(' ');
     return {
-      // cadvisor's conversion, which is not the kubelet's.
+      // cadvisor maps the weights 1 to 10,000 linearly to the shares 2 to 262,144. The kubelet converts in another way.
       cpuShares: weight >= 1 && weight <= 10_000 ? 2 + Math.floor(((weight - 1) * 262_142) / 9999) : 0,
       cpuPeriodUs: toNumber(period),
       cpuQuotaUs: toNumber(quota),
@@ -262,6 +263,7 @@ const v1Files = {
   memoryFailures: { name: 'memory/memory.failcnt', kept: false },
   memoryKernel: { name: 'memory/memory.kmem.usage_in_bytes', kept: false },
 } as const;
+/** `*` stands for io_service_bytes or io_serviced. */
 const v1IoFiles = ['blkio.bfq.*_recursive', 'blkio.*_recursive', 'blkio.throttle.*_recursive', 'blkio.throttle.*'];
 
 const v2Files = {
@@ -314,7 +316,7 @@ function cfsValues(stat: string, cfsThrottledNs: number, cfsBurstNs: number) {
   };
 }
 
-/** The counters are read at different moments: the working set is never below 0. */
+/** The working set is at least 0: its two counters are read at different moments. */
 function memoryValues(memoryUsageBytes: number, memoryInactiveFileBytes: number, memoryActiveFileBytes: number) {
   const memoryWorkingSetBytes = Math.max(0, memoryUsageBytes - memoryInactiveFileBytes);
   return { memoryUsageBytes, memoryWorkingSetBytes, memoryInactiveFileBytes, memoryActiveFileBytes };

@@ -4,7 +4,7 @@ export interface CpuSample {
   readonly sampledAtMs: number;
 }
 
-/** NaN without an earlier sample, and when the clock or the counter went back. */
+/** Nanoseconds per millisecond, times 1000, are nanoseconds per second. NaN without an earlier sample, and when the clock or the counter went back. */
 export function computeNanoCores(last: CpuSample | undefined, current: CpuSample): number {
   if (!last || current.sampledAtMs <= last.sampledAtMs || current.cpuUsageNs < last.cpuUsageNs) return NaN;
   return Math.floor((Number(current.cpuUsageNs - last.cpuUsageNs) / (current.sampledAtMs - last.sampledAtMs)) * 1000);

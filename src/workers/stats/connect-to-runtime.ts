@@ -1,4 +1,4 @@
-/** Connects to a runtime that is asked for usage. */
+/** Connects to the runtime, for the calls that return usage. */
 import type { CriClient } from '../../shared/cri/client.ts';
 
 export async function connectToRuntime(endpoint: string): Promise<CriClient['runtime']> {

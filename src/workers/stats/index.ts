@@ -37,7 +37,7 @@ const stop = new AbortController();
 /** Delays the first sample: the start of the kubelet waits for the machine's information, and nothing waits for usage. */
 const firstSampleDelayMs = 2000;
 
-/** Enough for 2,000 cgroups. The rest of the limit is for connections and logs. */
+/** About ten kept files for each of 2,000 cgroups. */
 const maxHandles = 20_000;
 function maxOpenFiles(): number {
   return parseMaxOpenFiles(readFileSync('/proc/self/limits', 'utf8'));
@@ -68,6 +68,7 @@ const sampler = new UsageSampler({
   driver: currentDriver,
   cgroupRoot,
   systemCgroups,
+  // The rest of the process' open files is for connections and logs.
   maxHandles: Math.min(maxHandles, Math.floor(maxOpenFiles() / 4)),
   machineMemory: readMachineMemory,
   readNetwork,
@@ -138,7 +139,7 @@ const pressureWatcher = startMemoryPressureWatcher({
   clock: systemClock,
   logger,
 });
-const measuring = systemClock.sleep(firstSampleDelayMs, stop.signal).then(
+const measuringStorage = systemClock.sleep(firstSampleDelayMs, stop.signal).then(
   () => storage.run(stop.signal),
   () => {},
 );
@@ -156,7 +157,7 @@ const api: StatsApi = {
   async close() {
     stop.abort();
     await Promise.all([sampling, pressureWatcher?.close(), storage.close()]);
-    await measuring;
+    await measuringStorage;
     sampler.close();
     podCgroups?.close();
     oomWatcher.close();

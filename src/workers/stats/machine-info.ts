@@ -13,7 +13,7 @@ export interface MachinePaths {
 }
 
 const machineIdFiles = ['etc/machine-id', 'var/lib/dbus/machine-id'];
-/** In this order: DMI, the device tree, the machine ID. */
+/** The first one that exists counts: DMI, the device tree, the machine ID. */
 const systemUuidFiles = ['sys/class/dmi/id/product_uuid', 'proc/device-tree/system-id', 'proc/device-tree/vm,uuid', ...machineIdFiles];
 const osReleaseFiles = ['etc/os-release', 'usr/lib/os-release'];
 
@@ -55,7 +55,7 @@ export async function readMachineInfo({ root, rootDir }: MachinePaths): Promise<
   };
 }
 
-/** As cadvisor counts processors: the text of cpuinfo is another one on each architecture. 0 when it is no list. */
+/** Counts the online processors, as cadvisor does: the format of cpuinfo depends on the architecture. 0 for an invalid list. */
 function countOnline(list: string | undefined): number {
   try {
     return parseCPUList(list ?? '').size;
@@ -64,7 +64,7 @@ function countOnline(list: string | undefined): number {
   }
 }
 
-/** The trimmed content of the first file that is not empty. Strings in device trees end with NUL. */
+/** Returns the trimmed content of the first file that is not empty. Strings in device trees end with NUL. */
 async function readFirst(root: string, paths: readonly string[]): Promise<string> {
   for (const path of paths) {
     const content = await readFile(join(root, path), 'utf8').catch(() => '');

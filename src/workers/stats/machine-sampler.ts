@@ -25,7 +25,7 @@ export class MachineSampler {
     this.#options = options;
   }
 
-  /** Does nothing within five minutes of the last time. */
+  /** Does nothing within five minutes of the last sample. */
   async sample(): Promise<void> {
     const { rootDir, hugePageAware, sampler, nodeFilesystems, clock } = this.#options;
     if (clock.monotonic() - this.#sampledAtMs < periodMs) return;

@@ -1,6 +1,6 @@
 /**
- * Measures the filesystems of the node's devices, and the I/O of these devices. Which mounts count is read again every five minutes, as the machine is; mounts of
- * pods and containers do not count, nor do network filesystems, which may hang. Upstream: cadvisor's fs/fs.go.
+ * Measures the filesystems of the node's devices, and the I/O of these devices. The mount table is read again every five minutes, together with the machine's
+ * information. Mounts of pods and containers do not count, nor do network filesystems, which may hang. Upstream: cadvisor's fs/fs.go.
  */
 import { readFileSync } from 'node:fs';
 import { isWithin, parseMountInfo, type MountInfo } from '../../shared/linux/mountinfo.ts';
@@ -16,9 +16,10 @@ export interface NodeMount {
 
 /** cadvisor's filesystems on devices, without zfs and devicemapper. */
 const deviceTypes = /^(?:ext\d?|xfs|btrfs|squashfs|f2fs|jfs|reiserfs|hfs|hfsplus|ntfs|vfat|fat|msdos|exfat|udf|iso9660)$/;
+/** The width of the table's column. */
 const maxDeviceBytes = 256;
 
-/** The first mount of each device, and the tmpfs of the node itself. */
+/** Returns the first mount of each device, the overlay at `/`, and each tmpfs that is no sandbox's. */
 export function pickNodeMounts(mounts: readonly MountInfo[], rootDir: string): NodeMount[] {
   const picked = new Map<string, NodeMount>();
   const add = (device: string, { mountPoint, device: deviceNumber }: MountInfo) => {
@@ -36,9 +37,10 @@ export function pickNodeMounts(mounts: readonly MountInfo[], rootDir: string): N
   return [...picked.values()];
 }
 
+/** The fields of `noIo` have the order of the columns of /proc/diskstats. */
 const ioNames = Object.keys(noIo) as (keyof DiskIo)[];
 
-/** The lines `8 1 sda1 reads merged sectors ms writes …` of /proc/diskstats, by `8:1`. */
+/** Parses the lines `8 1 sda1 reads merged sectors ms writes …` of /proc/diskstats. Keyed by `8:1`. */
 export function parseDiskstats(text: string): Map<string, DiskIo> {
   const devices = new Map<string, DiskIo>();
   for (const line of text.split('\n')) {
@@ -67,7 +69,7 @@ export class NodeFilesystems {
     this.#mounts = pickNodeMounts(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')), this.#rootDir);
   }
 
-  /** Not awaited by the sampler. A filesystem that hangs occupies one file thread, and the table gets old. */
+  /** The sampler does not wait for the result: a filesystem that hangs occupies one file thread, and the rows are not updated. */
   async sample(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;

@@ -75,7 +75,7 @@ export class NodeSampling {
   async #sample(): Promise<{ readonly rows: number; readonly filesystem: Promise<void> }> {
     const { rootDir, sampler, rootFilesystem, oomWatcher, runtimeStats, clock, logger } = this.#options;
     void runtimeStats?.refresh();
-    // Before the sample, which shows the counts and forgets cgroups that are gone.
+    // Must precede the sample, which stores the counts of kills and forgets cgroups that are gone.
     oomWatcher.read();
     const filesystem = rootFilesystem
       .sample()

@@ -1,10 +1,11 @@
 /** Parses the files of cgroups v1 and v2. Pure. A kernel or a sandboxed runtime may write anything: what cannot be parsed is 0 or left out. */
 import type { DeviceIo, InterfaceUsage } from '../../shared/state/usage-table.ts';
 
-/** The value of a line `key value`, or 0. Searches the text instead of splitting it: memory.stat has forty lines. */
+/** Returns the value of a line `key value`, or 0. Searches the text instead of splitting it: memory.stat has forty lines. */
 export function statValue(text: string, key: string): number {
   const lineStart = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
   if (lineStart === 0 && !text.startsWith(`${key} `)) return 0;
+  // A 64-bit number has at most 20 digits.
   return Number.parseInt(text.slice(lineStart + key.length + 1, lineStart + key.length + 24), 10) || 0;
 }
 
@@ -14,31 +15,34 @@ export function countLines(text: string): number {
   return lines;
 }
 
-/** A file with one number. */
+/** Parses a file with one number. 0 without a file. */
 export function toNumber(text: string | undefined): number {
   return text === undefined ? 0 : Number.parseInt(text, 10) || 0;
 }
 
 const maxCounter = 2n ** 63n - 1n;
 
-/** A file with one counter of nanoseconds: a node of 96 cores reaches 10^18 within four months. At most what the table can hold. */
+/**
+ * Parses a file with one counter of nanoseconds, which exceeds 2^53 soon: a node of 96 cores reaches 10^18 within four months. Returns at most what the table
+ * can hold.
+ */
 export function toBigInt(text: string): bigint {
   const digits = text.trim();
   const value = /^\d{1,20}$/.test(digits) ? BigInt(digits) : 0n;
   return value < maxCounter ? value : maxCounter;
 }
 
-/** Above this a limit of cgroup v1 means no limit (upstream: maxMemorySize). */
+/** A higher limit of cgroup v1 means no limit (upstream: maxMemorySize). */
 const maxMemoryBytes = 2 ** 62;
 
-/** A limit: Infinity for `max`, and for v1's highest number. 0 when there is no such file. */
+/** Parses a file with a limit. Infinity for `max`, and for v1's highest number. 0 without a file. */
 export function toLimit(text: string | undefined): number {
   if (text?.startsWith('max')) return Infinity;
   const limit = toNumber(text);
   return limit > maxMemoryBytes ? Infinity : limit;
 }
 
-/** The time that tasks have waited for a resource: in all, and in percent of the last 10, 60 and 300 s. The kernel's Documentation/accounting/psi.rst. */
+/** How long tasks have waited for a resource: in total, and in percent of the last 10, 60 and 300 s (Documentation/accounting/psi.rst of the kernel). */
 export interface Pressure {
   readonly totalUs: number;
   readonly avg10: number;
@@ -47,7 +51,7 @@ export interface Pressure {
 }
 const noPressure: Pressure = { totalUs: 0, avg10: 0, avg60: 0, avg300: 0 };
 
-/** The lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and `full …` of a pressure file. Zeros without one, as upstream shows them. */
+/** Parses the lines `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and `full …` of a pressure file. Zeros without a file, as upstream shows them. */
 export function parsePressure(text: string | undefined): { readonly some: Pressure; readonly full: Pressure } {
   return { some: pressureLine(text, 'some'), full: pressureLine(text, 'full') };
 }
@@ -61,7 +65,7 @@ function pressureLine(text: string | undefined, name: 'some' | 'full'): Pressure
   return { totalUs: value('total'), avg10: value('avg10'), avg60: value('avg60'), avg300: value('avg300') };
 }
 
-/** The lines `8:0 rbytes=1 wbytes=2 rios=3 wios=4 …` of v2's io.stat, in v1's names, as upstream converts them. */
+/** Parses the lines `8:0 rbytes=1 wbytes=2 rios=3 wios=4 …` of v2's io.stat. The result has v1's names, as upstream's. */
 export function parseIoStat(text: string | undefined): DeviceIo[] {
   const devices: DeviceIo[] = [];
   for (const [, device = '', rest = ''] of (text ?? '').matchAll(/^(\d+:\d+) (.+)$/gm)) {
@@ -82,7 +86,7 @@ export function parseIoStat(text: string | undefined): DeviceIo[] {
   return devices;
 }
 
-/** The lines `8:0 Read 4096` of v1's blkio files: bytes, and operations. The last line, `Total`, has no device. */
+/** Parses the lines `8:0 Read 4096` of two blkio files of v1, with the bytes and the operations. The last line, `Total`, has no device. */
 export function parseBlkio(bytes: string | undefined, operations: string | undefined): DeviceIo[] {
   const devices = new Map<string, { bytes: Record<string, number>; operations: Record<string, number> }>();
   const collect = (text: string | undefined, field: 'bytes' | 'operations') => {
@@ -100,7 +104,7 @@ export function parseBlkio(bytes: string | undefined, operations: string | undef
 /** Interfaces that are not counted (cadvisor: ignoredDevicePrefixes). */
 const ignoredInterfaces = /^(?:lo|veth|docker|nerdctl)/i;
 
-/** `/proc/<pid>/net/dev`. Empty when a line has another form, as in upstream. */
+/** Parses `/proc/<pid>/net/dev`, which begins with two lines of headings. Returns nothing when any line has another form, as upstream. */
 export function parseNetDev(text: string): InterfaceUsage[] {
   const interfaces: InterfaceUsage[] = [];
   for (const line of text.split('\n').slice(2)) {
@@ -121,7 +125,7 @@ export function parseNetDev(text: string): InterfaceUsage[] {
   return interfaces;
 }
 
-/** The JSON of as many entries as fit. A tenant can add devices and interfaces without bound. */
+/** Returns the JSON of as many entries as fit. A tenant can add any number of devices and interfaces. */
 export function toBoundedJSON(entries: readonly unknown[], maxBytes: number): string {
   let json = '[';
   for (const entry of entries) {

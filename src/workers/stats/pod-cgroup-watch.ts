@@ -1,9 +1,9 @@
 /**
- * Reports cgroups of pods that appear below the QoS levels. The runtime can make a pod's cgroup again after the kubelet has removed it, with a call that
- * the kubelet has cancelled: nothing else shows it, because such a call leaves no sandbox. Main decides what the cgroup is. Upstream lists all
- * cgroups every two seconds.
+ * Reports cgroups of pods that appear below the cgroups of the QoS classes, which are called levels here. The runtime can create a pod's cgroup again after
+ * the kubelet has removed it, by a call that the kubelet has cancelled. Nothing else reveals such a cgroup, because the call leaves no sandbox. Main decides
+ * what to do with the cgroup. Upstream lists all cgroups every two seconds.
  *
- * On cgroup v2 a level also has an event for each file of its own that changes, 100 a second at most, which is ignored.
+ * On cgroup v2 a level also has an event for each change of its own files, at most 100 a second. These events are ignored.
  */
 import { existsSync, readdirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,16 +28,16 @@ interface Watched {
   readonly watcher: FSWatcher;
 }
 
-/** On v1 the runtime makes a cgroup in one hierarchy after the other. Pods that start in a burst are one report. */
+/** Pods that start in a burst share one report. On v1 the runtime also needs time to create a cgroup in one hierarchy after the other. */
 const reportDelayMs = 1000;
-/** More than a node has pods. A privileged container can make any number of cgroups: main's own listing finds the others. */
+/** More than a node has pods. A privileged container can create any number of cgroups; main's own listing finds the rest. */
 const maxReported = 1000;
 
 export class PodCgroupWatch {
   readonly #options: PodCgroupWatchOptions;
-  /** By folder: the levels and the folder above them, or the closest folder above what does not exist. */
+  /** By folder: the levels and their parent. In place of a folder that does not exist, its closest existing ancestor. */
   readonly #watched = new Map<string, Watched>();
-  /** UIDs by the folders that have appeared since the last report. */
+  /** The UIDs of the pods whose cgroups have appeared since the last report, by the cgroup's folder. */
   readonly #appeared = new Map<string, string>();
   #cancelReport: (() => void) | undefined;
   #hasFailed = false;
@@ -46,9 +46,9 @@ export class PodCgroupWatch {
     this.#options = options;
   }
 
-  /** Watches the levels, and reports the pods in a level that was not watched before. Called again and again: what is watched may be removed. */
+  /** Watches the levels, and reports the pods in a level that was not watched before. Called with each sample, because a watched folder may be removed. */
   ensure(): void {
-    // A level may be made just before the folder above it is watched, or removed before it is watched itself.
+    // A level may be created just before its parent is watched, or removed just before the level is watched.
     while (this.#watchExisting());
   }
 
@@ -65,24 +65,24 @@ export class PodCgroupWatch {
   /** Returns whether other folders may have to be watched now. */
   #watchExisting(): boolean {
     const levels = this.#levels();
-    // The kernel reports the end of a cgroup to the folder above it only.
+    // The kernel reports the removal of a cgroup only to the watch of its parent.
     const wanted = new Set([dirname(levels[0]!), ...levels].map(closestExisting));
     for (const folder of this.#watched.keys()) if (!wanted.has(folder)) this.#unwatch(folder);
-    let isChanged = false;
+    let shouldRepeat = false;
     for (const folder of wanted) {
       const inode = statSync(folder, { throwIfNoEntry: false })?.ino;
       if (this.#watched.get(folder)?.inode === inode) continue;
       this.#unwatch(folder);
-      if (inode === undefined || this.#watch(folder, inode)) isChanged = true;
+      if (inode === undefined || this.#watch(folder, inode)) shouldRepeat = true;
     }
-    return isChanged;
+    return shouldRepeat;
   }
 
-  /** Returns false when the kernel refuses. */
+  /** Returns false when the kernel refuses the watch: repeating would not help. */
   #watch(folder: string, inode: number): boolean {
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
-        // A creation or a removal: of a pod's cgroup, or else of a level.
+        // The event is a creation or a removal: of a pod's cgroup, or of a level.
         if (event === 'rename' && name !== null && !this.#add(folder, name)) this.ensure();
       });
       watcher.on('error', (err) => void this.#fail(folder, err));
@@ -99,7 +99,7 @@ export class PodCgroupWatch {
     this.#watched.delete(folder);
   }
 
-  /** Returns whether the folder has only been removed meanwhile. */
+  /** Logs the first failure. Returns true when the folder has only been removed meanwhile. */
   #fail(folder: string, err: unknown): boolean {
     this.#unwatch(folder);
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return true;
@@ -112,7 +112,7 @@ export class PodCgroupWatch {
     return false;
   }
 
-  /** Returns false when this is no cgroup of a pod. */
+  /** Adds the cgroup to the next report. Returns false when it is no cgroup of a pod. */
   #add(folder: string, name: string): boolean {
     const uid = podUIDOfCgroup(name, this.#options.driver());
     if (uid === undefined || !this.#levels().includes(folder)) return false;

@@ -1,8 +1,8 @@
 /**
  * Counts the open files of each measured cgroup's processes, and reads the limit of open files of its first process. This takes a call for each open file,
  * and tenants open any number of files. So each cgroup is counted once in six samples, a sample ends when it has read enough, and a count that is not
- * complete continues in the next sample: every count is exact in the end, and a large one delays no other for long. Upstream: processStatsFromProcs of cadvisor's
- * container/libcontainer/handler.go.
+ * complete continues in the next sample: every count becomes exact in the end, and a large count delays no other count for long. Upstream:
+ * processStatsFromProcs of cadvisor's container/libcontainer/handler.go.
  */
 import { opendirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,15 +17,16 @@ export interface ProcessDetails {
 }
 
 export interface DetailedCgroup {
-  /** Its PIDs, one per line. */
+  /** Returns the PIDs of the cgroup, one per line. */
   readonly reader: { readProcesses(): string };
 }
 
 const samplesPerCount = 6;
-/** About a tenth of a second. */
+/** Reading these takes about a tenth of a second. */
 const maxFilesPerSample = 40_000;
-/** What one cgroup reads before others get their turn. */
+/** How many files of one cgroup are read before those of the next one. */
 const filesPerTurn = 4096;
+/** Then the sampler yields to the event loop. */
 const filesPerIteration = 2048;
 /** A count reads this many files at once. */
 const filesPerStep = 128;
@@ -33,11 +34,13 @@ const filesPerStep = 128;
 const unknown: ProcessDetails = { fileDescriptors: 0, sockets: 0, maxOpenFiles: NaN };
 
 interface Count {
-  /** Of the last complete count, or of the first one so far. */
+  /** The result of the last complete count. During the first count, the result so far. */
   details: ProcessDetails;
-  /** In which sample it has begun, and from which the next one is due. */
+  /** The number of the sample in which this count began. The oldest count continues first. */
   beganIn: number;
-  sample: number;
+  /** The next count is due `samplesPerCount` samples after this one. */
+  periodBeganIn: number;
+  /** One count of the cgroup has ended. */
   isComplete: boolean;
   /** Undefined between two counts. */
   steps: Generator<CountStep> | undefined;
@@ -46,6 +49,7 @@ interface Count {
 export class ProcessDetailsSampler<K> {
   readonly #proc: string;
   readonly #counts = new Map<K, Count>();
+  /** The number of the current sample. */
   #sample = 0;
 
   constructor(proc: string) {
@@ -86,15 +90,15 @@ export class ProcessDetailsSampler<K> {
     let index = 0;
     for (const [key, { reader }] of cgroups) {
       const known = this.#counts.get(key);
-      if (known && (known.steps || known.sample + samplesPerCount > this.#sample)) continue;
+      if (known && (known.steps || known.periodBeganIn + samplesPerCount > this.#sample)) continue;
       const steps = countFiles(this.#proc, () => reader.readProcesses());
       // Spreads the cgroups of the first sample over the following ones.
-      const sample = known ? this.#sample : this.#sample - (index % samplesPerCount);
+      const periodBeganIn = known ? this.#sample : this.#sample - (index % samplesPerCount);
       this.#counts.set(key, {
         details: known?.details ?? unknown,
         isComplete: known?.isComplete ?? false,
         beganIn: this.#sample,
-        sample,
+        periodBeganIn,
         steps,
       });
       index += 1;
@@ -125,10 +129,10 @@ function advance(count: Count, maxFiles: number): number {
 }
 
 export interface CountStep {
-  /** So far. */
+  /** The counts so far. */
   readonly details: ProcessDetails;
   readonly isLast: boolean;
-  /** How much this step has read. */
+  /** How many files and processes this step has read. */
   readonly read: number;
 }
 
@@ -147,6 +151,7 @@ export function* countFiles(proc: string, readProcesses: () => string): Generato
   };
   // Not split: a tenant may have a million processes.
   for (let start = 0, end = 0; start < pids.length; start = end + 1) {
+    // The end of the line, or of the text.
     end = (pids.indexOf('\n', start) + 1 || pids.length + 1) - 1;
     const pid = pids.slice(start, end);
     if (pid === '') continue;
@@ -162,7 +167,7 @@ export function* countFiles(proc: string, readProcesses: () => string): Generato
   yield step(true);
 }
 
-/** Yields for each open file whether it is a socket; nothing more when the process ends meanwhile. */
+/** Yields for each open file whether it is a socket. Stops when the process ends meanwhile. */
 function* openFiles(path: string): Generator<boolean> {
   let directory;
   try {

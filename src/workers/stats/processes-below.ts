@@ -1,7 +1,7 @@
 /**
- * Finds processes of a pod that are not in the cgroup where they belong: crun has a sub-cgroup for each container, a sandbox of CRI-O may have no process of its
- * own, that of a virtual machine has another name, and gVisor has processes of the sandbox without the network of the pod. Bounded: a tenant with a cgroup
- * namespace makes any number of cgroups.
+ * Finds processes of a pod that are not in the cgroup where they are expected. crun creates a sub-cgroup for each container. A sandbox of CRI-O may have no
+ * process of its own. The cgroup of a virtual machine has another name. gVisor has processes of the sandbox that are not in the network of the pod. The search
+ * has limits, because a tenant with a cgroup namespace can create any number of cgroups.
  */
 import { opendirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { readCgroupFile } from './cgroup-file.ts';
 import { isConmonCgroup } from './container-cgroup-names.ts';
 
 const maxDirectories = 64;
-/** Files too: a cgroup of v2 has about 60. */
+/** Includes files: a cgroup of v2 has about 60. */
 const maxEntries = 256;
 const maxProcessesPerDirectory = 16;
 const maxNamespaces = 8;
@@ -22,8 +22,8 @@ export function readChildProcesses(directory: string): string {
 }
 
 /**
- * Yields a process in each network namespace of the pod, somewhere below the directory of its cgroup. A process in that of the host is none: a monitor of the
- * runtime.
+ * Yields one process for each network namespace of the processes at or below the directory of the pod's cgroup. The host's network namespace is left out: the
+ * runtime's monitors are in it.
  */
 export function* findNetworks(directory: string, proc: string): Generator<number> {
   const seen = new Set([networkNamespace(proc, '1'), undefined]);

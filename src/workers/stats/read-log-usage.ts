@@ -10,6 +10,7 @@ export interface LogUsage {
   readonly inodes: number;
 }
 
+/** The unit of `st_blocks`. */
 const blockBytes = 512;
 
 /** Undefined when there is no such folder. Folders in it do not count, as in upstream. */

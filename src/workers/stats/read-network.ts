@@ -5,7 +5,7 @@
 import { parseNetDev, toBoundedJSON } from './parse-cgroup-files.ts';
 import { readCgroupFile } from './cgroup-file.ts';
 
-/** An InterfaceUsage[] as JSON, of as many interfaces as fit. Empty when the process is gone. */
+/** Returns an InterfaceUsage[] as JSON, with as many interfaces as fit. Empty when the process is gone. */
 export function readNetwork(pid: number, maxBytes: number): string {
   const content = readCgroupFile(`/proc/${pid}/net/dev`);
   return content === undefined ? '[]' : toBoundedJSON(parseNetDev(content), maxBytes);

@@ -16,7 +16,7 @@ export class RootFilesystem {
     this.#table = openFilesystems(usage, ['root']);
   }
 
-  /** A filesystem that hangs occupies one file thread, and its row gets old: meanwhile a call does nothing. */
+  /** Does nothing while an earlier call waits: a filesystem that hangs occupies only one file thread, and its row is not updated. */
   async sample(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;

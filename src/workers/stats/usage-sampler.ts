@@ -33,7 +33,7 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions, RuntimeUsageS
   readonly maxHandles: number;
   /** The limits of the root cgroup, and its swap on v2. */
   readonly machineMemory: () => MachineMemory;
-  /** The usage of the interfaces in a process' network namespace, as the table has it. */
+  /** Returns the usage of the interfaces in the network namespace of a process, as JSON for the table. */
   readonly readNetwork: (pid: number, maxBytes: number) => string;
   /** `/proc` */
   readonly proc: string;
@@ -60,9 +60,9 @@ interface Measured {
   limits: CgroupLimits;
   samplesUntilLimits: number;
   oomEvents: number;
-  /** Of a container's cgroup: no process has ever run in it. */
+  /** No process has ever run in the container's cgroup. */
   isEmpty: boolean;
-  /** The last sample. */
+  /** Parts of the last sample, from which the next one computes the CPU rate. */
   last: { readonly cpuUsageNs: bigint; readonly sampledAtMs: number; readonly cpuNanoCores: number } | undefined;
 }
 
@@ -79,8 +79,9 @@ export class UsageSampler {
   readonly #details: ProcessDetailsSampler<CgroupIdentity>;
   /** The cgroups of kills since the last sample. */
   readonly #kills: string[] = [];
-  /** The last sample refused a cgroup, and that was logged. */
+  /** The table had no place for a cgroup in this or the last sample, and that was logged. */
   #isTableFull = false;
+  /** The table had no place for a cgroup in this sample. */
   #hasRefused = false;
 
   constructor(options: UsageSamplerOptions) {
@@ -124,12 +125,12 @@ export class UsageSampler {
     return this.#measured.size;
   }
 
-  /** The next sample counts a kill by the kernel in this cgroup, or in the measured one that contains it: the cgroup may be younger than the last sample. */
+  /** The next sample counts a kill by the kernel in this cgroup, which may be newer than the last sample, or in the closest measured cgroup above. */
   countKill(cgroup: string): void {
     if (this.#kills.length < maxPendingKills) this.#kills.push(cgroup);
   }
 
-  /** A process of a measured container. Searches all cgroups: for rare questions. */
+  /** Returns a process of a measured container. Searches all cgroups, so call it rarely. */
   processOf(containerID: string): number | undefined {
     for (const { identity, reader } of this.#measured.values()) {
       if (identity.kind !== 'container' || identity.containerID !== containerID) continue;
@@ -167,7 +168,7 @@ export class UsageSampler {
     this.#details.close();
   }
 
-  /** Undefined when the table has no place for it. */
+  /** Returns undefined when the table has no place for the cgroup. */
   #add(identity: CgroupIdentity, index: number): Measured | undefined {
     try {
       const row = this.#table.add(identity);
@@ -179,7 +180,7 @@ export class UsageSampler {
               maxIoBytes: maxIoBytes[ownerOf(identity.kind)],
               hasSubCgroups: ['sandbox', 'container'].includes(identity.kind),
             });
-      // Spreads the reads of limits over the samples.
+      // Spreads the reads of the cgroups' limits over six samples.
       const samplesUntilLimits = index % samplesPerLimits;
       const limits = reader.readLimits();
       const measured: Measured = { identity, reader, row, limits, samplesUntilLimits, oomEvents: 0, isEmpty: false, last: undefined };
@@ -202,7 +203,7 @@ export class UsageSampler {
     this.#measured.delete(identity);
   }
 
-  /** False when the cgroup is gone. */
+  /** Samples one cgroup. Returns false when the cgroup is gone. */
   #store(measured: Measured): boolean {
     const { identity, reader, row } = measured;
     const ofCgroup = reader.read();
@@ -215,12 +216,13 @@ export class UsageSampler {
     const values = { ...ofCgroup, ...ofRuntime };
     const sampledAtMs = ofRuntime.sampledAtMs ?? this.#options.clock.now();
     if (measured.samplesUntilLimits === 0) measured.limits = reader.readLimits();
+    // Counts down to 0, and then begins again.
     measured.samplesUntilLimits = (measured.samplesUntilLimits + samplesPerLimits - 1) % samplesPerLimits;
     const { last } = measured;
     // A runtime may measure less often than the kubelet asks.
     const isSame = last?.sampledAtMs === sampledAtMs;
     const computed = isSame ? last.cpuNanoCores : computeNanoCores(last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs });
-    // A runtime that has measured only once has 0.
+    // A runtime that has measured only once reports a rate of 0.
     const cpuNanoCores = ofRuntime.cpuNanoCores || computed;
     this.#table.put(row, {
       ...values,
@@ -229,14 +231,14 @@ export class UsageSampler {
       ...ofRuntime,
       sampledAtMs,
       cpuNanoCores,
-      // The runtime counts those of a whole pod.
+      // The runtime only counts the processes of a whole pod, which the sandbox's row gets.
       processes: identity.path === '' ? (runtimeProcesses ?? 0) : countLines(pids),
       ...this.#details.of(identity),
       oomEvents: measured.oomEvents,
       ...this.#logs(identity),
       network: runtimeNetwork ?? this.#network(identity, pids),
     });
-    // Without a measurement the time is 0, and a rate from it would be that of all the time before.
+    // Without a measurement the CPU time is 0: a rate that starts from 0 would count all the time before.
     measured.last = isMeasured({ values }) ? { cpuUsageNs: values.cpuUsageNs, sampledAtMs, cpuNanoCores } : undefined;
     return true;
   }
@@ -258,7 +260,7 @@ export class UsageSampler {
     const pid = kind === 'root' ? 1 : Number.parseInt(pids, 10);
     const network = pid > 0 ? readNetwork(pid, maxNetworkBytes[ownerOf(kind)]) : '[]';
     const pod = kind === 'root' || network !== '[]' ? undefined : this.#podCgroups.get(podUID);
-    // In a cgroup without processor time nothing has ever run.
+    // Nothing has ever run in a pod's cgroup without processor time, so the search is useless.
     if (!pod || this.#measured.get(pod)?.last?.cpuUsageNs === 0n) return network;
     for (const other of findNetworks(listingDirectory(hierarchy, pod.path), proc)) {
       const found = readNetwork(other, maxNetworkBytes[ownerOf(kind)]);
@@ -273,7 +275,7 @@ export class UsageSampler {
     return { logBytes: usage?.bytes ?? NaN, logInodes: usage?.inodes ?? NaN };
   }
 
-  /** The running items by pod, and the names of pods that also have others only. */
+  /** Returns the running items by pod, and the names of all pods, even of those without running items. */
   #snapshotItems() {
     const running = new Map<PodUID, SnapshotItem[]>();
     const names = new Map<PodUID, PodName>();

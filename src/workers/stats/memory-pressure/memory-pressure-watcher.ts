@@ -1,8 +1,9 @@
 /**
  * Reports when the kernel sees that memory becomes scarce, so that evictions are checked before their period is over: tasks wait for memory (PSI), or a cgroup
- * of v1 crosses an eviction threshold. Owned by the stats thread; main checks. Without either source only the period remains.
+ * of v1 crosses an eviction threshold. Owned by the stats thread; main checks the evictions. Without these two sources main checks only periodically.
  *
- * A tenant can cause any number of these events, and a check costs a sample: one report a second at most. An event that comes earlier is reported then.
+ * A tenant can cause any number of these events, and a check costs a sample, so there is at most one report a second. An event within that second is
+ * reported at its end.
  */
 import { closeSync } from 'node:fs';
 import type { MemoryPressure } from '../../../shared/contracts/stats.ts';
@@ -13,13 +14,13 @@ import type { UsageNotifier } from './usage-notifier.ts';
 
 export interface MemoryPressureWatcherOptions {
   readonly onPressure: (source: MemoryPressure['source']) => void;
-  /** Opens a trigger of PSI. Throws without PSI. */
+  /** Opens a PSI trigger and returns its file descriptor. Throws without PSI. */
   readonly openStallTrigger: () => number;
   /** Absent on cgroup v2, and without kernelMemcgNotification. */
   readonly usage?: Pick<UsageNotifier, 'event' | 'refresh' | 'close'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: 2 s. The start of the kubelet waits for the thread's other work. */
+  /** Default: 2 s. The start of the kubelet waits for other work of this thread. */
   readonly startDelayMs?: number;
   /** Default: 2 s. */
   readonly pollTimeoutMs?: number;
@@ -27,7 +28,7 @@ export interface MemoryPressureWatcherOptions {
 
 const defaultStartDelayMs = 2000;
 
-/** Limits how long a thread that is terminated, or process.exit(), waits for the poll. `close` ends it at once. */
+/** Limits how long the termination of the thread, or process.exit(), waits for the poll. `close` ends the poll at once. */
 const defaultPollTimeoutMs = 2000;
 const minIntervalMs = 1000;
 /** Upstream: notifierRefreshInterval. */
@@ -37,6 +38,7 @@ export class MemoryPressureWatcher {
   readonly #options: MemoryPressureWatcherOptions;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
+  /** Ends the poll that is in progress. */
   #wake: EventFd | undefined;
   #stallFd: number | undefined;
 
@@ -85,9 +87,10 @@ export class MemoryPressureWatcher {
     }
   }
 
-  /** Undefined at the time-out, and at `close`. */
+  /** Waits for an event. Returns undefined after the time-out, and after `close`. */
   async #waitOnce(wake: EventFd): Promise<MemoryPressure['source'] | undefined> {
     const usage = this.#options.usage?.event;
+    // poll(2) ignores a negative descriptor.
     const absent: PollRequest = { fd: -1, events: 0 };
     const [, usageEvents = 0, stallEvents = 0] = await poll(
       [

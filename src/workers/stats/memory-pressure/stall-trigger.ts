@@ -1,16 +1,16 @@
 /**
- * A trigger of PSI: the kernel reports POLLPRI when tasks have waited too long for memory. Linux 5.2 and newer, unless PSI is switched off. The trigger exists
- * while the file is open.
+ * A PSI trigger: the kernel reports POLLPRI when tasks have waited too long for memory. Linux 5.2 and newer have it, unless PSI is switched off. The
+ * trigger exists while the file is open.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 /**
- * The kernel's documentation suggests 150 ms of a second for a beginning shortage. Half of it, since a check is cheap. The second entry is for a kubelet without
- * CAP_SYS_RESOURCE: the kernel allows it windows of whole two seconds only.
+ * The stall and the window in µs: some task has waited 70 ms within a second. The kernel's documentation suggests 150 ms for a beginning shortage; about half
+ * of that, because a check is cheap. The second entry is for a kubelet without CAP_SYS_RESOURCE, which the kernel allows only windows of multiples of 2 s.
  */
 const triggers = ['some 70000 1000000', 'some 140000 2000000'];
 
-/** The node's file, with any version of cgroups. */
+/** The file for the whole node. It exists with both versions of cgroups. */
 export const nodeMemoryPressure = '/proc/pressure/memory';
 
 /** Throws without PSI. */

@@ -8,13 +8,13 @@ import { openStallTrigger } from './stall-trigger.ts';
 import { UsageNotifier } from './usage-notifier.ts';
 
 export interface StartMemoryPressureWatcherOptions extends Pick<MemoryPressureWatcherOptions, 'onPressure' | 'clock' | 'logger'> {
-  /** They may change. Without a threshold at the start nothing is watched: evictions are checked periodically. */
+  /** The thresholds may change. Without a threshold at the start nothing is watched: evictions are checked periodically. */
   readonly thresholds: () => readonly MemoryThreshold[];
   readonly settings: Pick<StatsWorkerData, 'notifiesMemoryUsage' | 'cgroupVersion' | 'cgroupFsRoot' | 'cgroupRoot'>;
   readonly driver: () => CgroupDriver;
 }
 
-/** The watcher occupies a file thread. `bin/kubelet` sets 17. */
+/** The watcher's poll occupies one thread of libuv's pool, which also serves file accesses. `bin/kubelet` sets UV_THREADPOOL_SIZE to 17. */
 const minFileThreads = 8;
 
 /** Undefined when nothing needs to be watched. */

@@ -1,6 +1,6 @@
 /**
- * Memory thresholds of cgroup v1: the kernel adds to an eventfd when the usage of a cgroup crosses one, in either direction. The threshold depends on the
- * reclaimable file pages, so it is registered again from time to time. cgroup v2 has none. Upstream: threshold_notifier_linux.go.
+ * Memory thresholds of cgroup v1: the kernel adds to an eventfd when the usage of a cgroup crosses a threshold, in either direction. The threshold depends
+ * on the reclaimable file pages, so it is registered again from time to time. cgroup v2 has no such thresholds. Upstream: threshold_notifier_linux.go.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +12,9 @@ import { statValue, toLimit } from '../parse-cgroup-files.ts';
 import { computeUsageThreshold, type CgroupMemory } from './compute-usage-threshold.ts';
 
 export interface UsageNotifierOptions {
-  /** They may change. */
+  /** The thresholds may change. */
   readonly thresholds: () => readonly MemoryThreshold[];
-  /** The folders of the two scopes in the memory hierarchy. They may appear later. */
+  /** The folders of the two scopes in the memory hierarchy. A folder may appear later. */
   readonly directories: () => Readonly<Record<MemoryThreshold['scope'], string>>;
   readonly machineMemoryBytes: () => number;
   readonly logger: Logger;
@@ -22,8 +22,9 @@ export interface UsageNotifierOptions {
 
 export class UsageNotifier {
   readonly #options: UsageNotifierOptions;
-  /** Closing it removes its thresholds. */
+  /** Closing the eventfd removes its thresholds. */
   #event: EventFd | undefined;
+  /** The registered thresholds, as JSON. */
   #registered = '';
   #failing = false;
 
@@ -36,7 +37,7 @@ export class UsageNotifier {
     return this.#event;
   }
 
-  /** Registers the thresholds of the present usage in place of the earlier ones. Not during a poll for `event`, whose descriptor changes. */
+  /** Replaces the registered thresholds by those for the present usage. Must not be called during a poll for `event`, because its descriptor changes. */
   refresh(): void {
     const { logger } = this.#options;
     try {

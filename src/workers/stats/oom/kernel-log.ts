@@ -6,14 +6,14 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 
 /** The kernel's limit of a record (PRINTK_MESSAGE_MAX, CONSOLE_EXT_LOG_MAX). */
 const maxRecordBytes = 8192;
-/** The records of a ring of some megabytes. Without a limit, a kernel that logs without end would hold this thread. */
+/** As many records as a ring buffer of some megabytes holds. Without a limit, a kernel that logs without end would hold this thread. */
 const maxRecordsPerRead = 50_000;
 
 export class KernelLog {
   readonly #fd: number;
   readonly #buffer = Buffer.alloc(maxRecordBytes);
 
-  /** Skips the records so far: they were reported by a predecessor, or are older than this kubelet. Throws when the log cannot be opened. */
+  /** Skips the records so far: an earlier thread or kubelet has reported them, or they are older than the kubelet. Throws when the log cannot be opened. */
   constructor(path = '/dev/kmsg') {
     this.#fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const skip = () => {};
@@ -34,7 +34,7 @@ export class KernelLog {
     closeSync(this.#fd);
   }
 
-  /** 0 at the end, -1 after a loss: the next read continues behind it. */
+  /** Returns the record's length; 0 at the end of the log; -1 when the kernel has overwritten records, after which the next read continues. */
   #readRecord(): number {
     try {
       return readSync(this.#fd, this.#buffer, 0, maxRecordBytes, null);

@@ -6,7 +6,7 @@
  */
 export interface OomKill {
   readonly pid: number;
-  /** The kernel cuts it after 15 bytes. */
+  /** The kernel cuts the name after 15 bytes. */
   readonly processName: string;
   /** The cgroup of the killed process. `/` when the kernel does not say. */
   readonly cgroup: string;
@@ -39,15 +39,18 @@ const maxLines = 100_000;
 const maxSummaryLength = 16_384;
 
 interface Report {
+  /** The cgroup of the killed process. */
   cgroup: string;
+  /** The cgroup that has reached its limit. `/`: the whole node. */
   limited: string;
+  /** Lines since the first one. */
   lines: number;
 }
 
-/** Feed it each record in order. It keeps what it knows of a report that has begun. */
+/** Takes each record in order. Keeps the state of the report that has begun. */
 export class OomParser {
   #report: Report | undefined;
-  /** A summary that has begun. The kernel writes it in parts, which are records of their own if another CPU writes in between. */
+  /** The part of a summary so far. The kernel writes a summary in parts, which are records of their own if another CPU writes in between. */
   #summary = '';
 
   /** @param record `6,1234,5678,-;message`. Records that processes write to /dev/kmsg are ignored: their facility is not the kernel's. */
@@ -73,6 +76,7 @@ export class OomParser {
     else if (isContinued && this.#summary !== '' && this.#summary.length < maxSummaryLength) this.#summary += message;
     else return undefined;
     const { pid, name = '', global, cgroup, below } = summaryLine.exec(this.#summary)?.groups ?? {};
+    // `below` is set only when a cgroup other than the root has reached its limit.
     return pid === undefined ? undefined : this.#end(Number(pid), name, below ?? cgroup ?? global ?? '/', below === undefined);
   }
 

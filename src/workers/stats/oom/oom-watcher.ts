@@ -1,6 +1,6 @@
 /**
- * Watches for processes that the kernel's OOM killer ends: counts them per cgroup, and reports those for which the node's memory was exhausted. Created by the
- * stats thread, which calls `read` with each sample. The kernel reports at most 10 kills in 5 s (oom_rs in mm/oom_kill.c), so that kills need no other limit.
+ * Watches for processes that the kernel's OOM killer ends: counts them per cgroup, and reports each that ended because the node's memory was exhausted. Created
+ * by the stats thread, which calls `read` with each sample. The kernel reports at most 10 kills in 5 s (oom_rs in mm/oom_kill.c), so that kills need no other limit.
  * Upstream: pkg/kubelet/oom, and watchForNewOoms of cadvisor's manager.
  */
 import type { SystemOOM } from '../../../shared/contracts/stats.ts';
