@@ -1,7 +1,7 @@
 /**
- * The usage of containers that have no cgroup on this host, from the runtime (CRI ListContainerStats): of virtual machines, and of all containers without
- * `cgroupsPerQOS`. One call with each sample, and none on a node without such containers. Created by the stats thread, whose sampler reads the last reply and waits
- * for none.
+ * Gets the usage of containers that have no cgroup on this host from the runtime (CRI ListContainerStats): containers in virtual machines, and all containers
+ * without `cgroupsPerQOS`. Each sample makes one call, or none on a node without such containers. Created by the stats thread, whose sampler reads the last
+ * reply and never waits for a call.
  */
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { isUnimplemented } from '../../../shared/cri/cri-error.ts';
@@ -11,13 +11,13 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { containerValues } from './to-usage.ts';
 
 const deadlineMs = 8000;
-/** The values of a runtime that no longer answers are shown so long: three samples. */
+/** How long the last values of a runtime that no longer answers are shown: three samples. */
 const maxAgeMs = 30_000;
-/** A runtime without this call may be replaced by one with it. */
+/** A runtime that does not implement the call may be replaced by one that does. */
 const retryUnimplementedMs = 600_000;
 
 export interface ContainerStatsOptions {
-  /** Called when it is needed first. */
+  /** Called when the first call is made. */
   readonly connect: () => Promise<Pick<CriClient['runtime'], 'call'>>;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,4 +1,4 @@
-/** Stands for the cgroup of a container that has none on this host, such as one in a virtual machine: everything that the runtime does not measure is 0. */
+/** Takes the place of the cgroup reader for a container without a cgroup on this host, as in a virtual machine. What the runtime does not measure is 0. */
 import type { CgroupLimits, CgroupReader, CgroupValues } from '../cgroup-reader.ts';
 
 const pressure = ['cpu', 'memory', 'io'].flatMap((resource) =>

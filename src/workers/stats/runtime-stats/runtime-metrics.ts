@@ -10,7 +10,7 @@ import type { MetricFamily } from '../../../shared/metrics/exposition/metric-fam
 
 const validName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const validLabel = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
-/** The kubelet's own metrics of the page. */
+/** The names of the machine's metrics, which the kubelet itself adds to the page. */
 const ownName = /^machine_/;
 
 export function runtimeFamilies(descriptors: readonly MetricDescriptor[], pods: readonly PodSandboxMetrics[]): MetricFamily[] {
@@ -38,6 +38,6 @@ export function runtimeFamilies(descriptors: readonly MetricDescriptor[], pods: 
 }
 
 function isValid({ name, labelKeys }: MetricDescriptor): boolean {
-  const hasLabels = labelKeys.every((key) => validLabel.test(key) && key !== 'le') && new Set(labelKeys).size === labelKeys.length;
-  return validName.test(name) && !ownName.test(name) && hasLabels;
+  const areLabelsValid = labelKeys.every((key) => validLabel.test(key) && key !== 'le') && new Set(labelKeys).size === labelKeys.length;
+  return validName.test(name) && !ownName.test(name) && areLabelsValid;
 }

@@ -1,7 +1,7 @@
 /**
- * The usage that the runtime itself measures (gate PodAndContainerStatsFromCRI): of sandboxes and containers, also of those that have no cgroup on this host,
- * and its metrics for /metrics/cadvisor. A runtime that does not implement one of them leaves it to the cgroups. Owns a connection to the runtime. Created by the
- * stats thread, whose sampler reads the last reply and waits for none.
+ * Gets the usage that the runtime itself measures (gate PodAndContainerStatsFromCRI): the usage of sandboxes and containers, even without a cgroup on this
+ * host, and metrics for /metrics/cadvisor. Cgroups provide what the runtime does not implement. Owns a connection to the
+ * runtime. Created by the stats thread, whose sampler reads the last reply and never waits for a call.
  */
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { isUnimplemented } from '../../../shared/cri/cri-error.ts';
@@ -13,9 +13,9 @@ import type { Clock } from '../../../shared/time/clock.ts';
 import { runtimeFamilies } from './runtime-metrics.ts';
 import { toUsage, type RuntimeUsage } from './to-usage.ts';
 
-/** The page's reader waits for at most ten seconds, too. */
+/** Less than the ten seconds for which the server thread waits for the metrics (main-client.ts). */
 const deadlineMs = 8000;
-/** The values of a runtime that no longer answers are shown so long: three samples. Then those of the cgroups are. */
+/** How long the last values of a runtime that no longer answers are shown: three samples. Then the values of the cgroups are shown. */
 const maxAgeMs = 30_000;
 
 export interface RuntimeStatsOptions {
@@ -53,14 +53,14 @@ export class RuntimeStats {
     }
   }
 
-  /** By `usageKey`. Empty when the runtime has not answered lately. */
+  /** Returns the last usage by `usageKey`. Empty when the runtime has not answered lately. */
   usage(items: ReadonlyMap<string, SnapshotItem>): ReadonlyMap<string, RuntimeUsage> {
     const last = this.#last;
     const isRecent = last !== undefined && this.#options.clock.monotonic() - last.atMs <= maxAgeMs;
     return isRecent ? toUsage(last.stats, items) : new Map<string, RuntimeUsage>();
   }
 
-  /** The metrics of containers. Undefined when the runtime has none. Rejects when it does not answer in time. */
+  /** Returns the metrics of containers; undefined when the runtime has none. Rejects when the runtime does not answer in time. */
   async metrics(): Promise<MetricFamily[] | undefined> {
     const { runtime } = this.#options;
     try {
@@ -75,7 +75,7 @@ export class RuntimeStats {
     }
   }
 
-  /** Each error once, since there is one with each sample. */
+  /** Logs each error once, because it may occur with each sample. */
   #log(err: unknown): void {
     const text = String(err);
     if (text === this.#logged) return;

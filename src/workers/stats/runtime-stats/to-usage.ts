@@ -21,7 +21,7 @@ export interface RuntimeUsage {
   readonly values: Partial<UsageValues>;
 }
 
-/** The key of a container, a sandbox or a pod, also of its cgroup. */
+/** Returns the key of a container, a sandbox or a pod. It is the same with and without a cgroup. */
 export function usageKey({ kind, containerID, podUID }: Pick<CgroupIdentity, 'kind' | 'containerID' | 'podUID'>): string {
   return kind === 'pod' ? `pod ${podUID}` : containerID;
 }
@@ -71,6 +71,7 @@ function commonValues({ cpu, memory, io }: Pick<ContainerStats, 'cpu' | 'memory'
       memoryRssBytes: number(memory.rssBytes),
       pageFaults: number(memory.pageFaults),
       majorPageFaults: number(memory.majorPageFaults),
+      // The runtime reports limit − working set as `availableBytes`, if there is a limit.
       memoryLimitBytes: memory.availableBytes ? number(memory.availableBytes) + number(memory.workingSetBytes) : Infinity,
       ...pressureValues('memory', memory.psi),
     }),

@@ -1,6 +1,6 @@
 /**
- * Adds to the measured cgroups what runs and has none that is found, as in a virtual machine or without `cgroupsPerQOS`. The runtime is asked for its usage, as for
- * that of containers whose cgroup is empty; its logs and its network are measured in any case. Owned by the usage sampler.
+ * Adds to the measured cgroups each running container or sandbox that has none, as in a virtual machine or without `cgroupsPerQOS`. Its usage comes from the
+ * runtime, as does the usage of a container whose cgroup is empty. Its logs and network are measured in any case. Owned by the usage sampler.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { SnapshotItem } from '../../../shared/state/runtime-snapshot.ts';
@@ -18,7 +18,9 @@ const noStats: ReadonlyMap<string, Partial<UsageValues>> = new Map();
 
 export class WithoutCgroup {
   readonly #sources: RuntimeUsageSources;
+  /** What the runtime has measured, by `usageKey`. */
   #usage: ReadonlyMap<string, RuntimeUsage> = new Map();
+  /** What had no cgroup in the last sample, by `usageKey`. */
   #identities: ReadonlyMap<string, CgroupIdentity> = new Map();
 
   constructor(sources: RuntimeUsageSources) {
@@ -26,10 +28,10 @@ export class WithoutCgroup {
   }
 
   /**
-   * Returns the identities of what has no cgroup. An identity stays the same object.
+   * Returns the identities of pods, sandboxes and containers without a cgroup. An identity stays the same object from sample to sample.
    * @param items the running items of the runtime, by pod
    * @param found the cgroups
-   * @param empty the IDs of containers in whose cgroup nothing has ever run, as gVisor's, whose processes are all in the cgroup of the sandbox
+   * @param empty the IDs of containers in whose cgroup nothing has ever run: gVisor keeps all processes in the cgroup of the sandbox
    */
   find(
     items: ReadonlyMap<PodUID, readonly SnapshotItem[]>,
@@ -41,7 +43,7 @@ export class WithoutCgroup {
     const measured = runtimeUsage?.(byID) ?? new Map<string, RuntimeUsage>();
     const known = new Set(found.map(usageKey));
     const missing = [...byID.values()].filter(({ id }) => !known.has(id) && !measured.has(id));
-    // Not at once: a container may be about to end, or its cgroup about to appear.
+    // Only from the second sample on: a container may be about to end, or its cgroup about to appear.
     const asked = missing.filter(({ id, kind }) => kind === 'container' && this.#identities.has(id)).map(({ id }) => id as string);
     const inSandbox = [...empty].filter((id) => known.has(id) && byID.has(id) && !measured.has(id));
     asked.push(...inSandbox);
@@ -60,13 +62,13 @@ export class WithoutCgroup {
     return [...this.#identities.values()];
   }
 
-  /** What the runtime has measured of a cgroup, or of what has none. */
+  /** Returns what the runtime has measured of a pod, a sandbox or a container, with or without a cgroup. */
   valuesOf(identity: CgroupIdentity): Partial<UsageValues> {
     return this.#usage.get(usageKey(identity))?.values ?? {};
   }
 }
 
-/** The limits are those of the cgroup. */
+/** Drops the runtime's limits: those of the cgroup count. */
 function withoutLimits(stats: Partial<UsageValues> | undefined): Partial<UsageValues> | undefined {
   if (!stats) return undefined;
   const { memoryLimitBytes: _memory, memorySwapLimitBytes: _swap, ...usage } = stats;

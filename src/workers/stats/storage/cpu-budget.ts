@@ -15,11 +15,12 @@ export class CpuBudget {
     this.#clock = clock;
   }
 
-  /** Until the next work may begin. */
+  /** The time until the next work may begin. */
   get waitMs(): number {
     return Math.max(0, this.#freeAtMs - this.#clock.monotonic());
   }
 
+  /** With a share of 0.05, each ms of processor time blocks further work for 20 ms. */
   spend(cpuMs: number): void {
     this.#freeAtMs = Math.max(this.#freeAtMs, this.#clock.monotonic() - maxSavedMs) + cpuMs / this.#share;
   }

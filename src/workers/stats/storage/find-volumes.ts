@@ -14,13 +14,13 @@ export interface VolumeFolder {
   readonly name: string;
   readonly plugin: string;
   readonly path: string;
-  /** The filesystem that is mounted there; null for a folder of the root directory's filesystem. */
+  /** The filesystem that is mounted at the path; null for a folder in the filesystem of the root directory. */
   readonly mount: { readonly fsType: string; readonly device: string } | null;
 }
 
-/** Of another kubelet. */
+/** For the folder of a plugin that only another kubelet has: its volumes are measured if they are mounted. */
 const unknownKind = { usage: 'mount', filesIn: '' } as const;
-/** Some milliseconds. */
+/** Their folders take some milliseconds. Then the search yields to the event loop. */
 const podsPerIteration = 25;
 
 /** @param mounts those below `podsFolder`, in the kernel's order */

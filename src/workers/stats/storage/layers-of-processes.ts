@@ -1,15 +1,15 @@
 /**
- * Finds the writable layers of containers whose root file system has a name of the runtime's own in the mount table, as CRI-O's: `<storage>/overlay/<layer>/merged`.
- * The root of a container's process is a mount of the same file system, so it has the same device. The paths are taken from the node's own table: what a
- * container mounts for itself can only be missing there.
+ * Finds the writable layers of containers whose root filesystem is in the mount table under a path without the container's ID, as with CRI-O:
+ * `<storage>/overlay/<layer>/merged`. The root of a container's process is a mount of the same filesystem, so it has the same device. The paths are taken from
+ * the node's own mount table. A container that mounts another root for itself is not in that table, so it can only hide its own layer.
  */
 import { parseMountInfo } from '../../../shared/linux/mountinfo.ts';
 import { upperFolder } from './parse-writable-layers.ts';
 
 export interface LayersOfProcessesOptions {
-  /** A process of the container. Undefined: none is known. */
+  /** Returns a process of the container; undefined when none is known. */
   readonly processOf: (containerID: string) => number | undefined;
-  /** `/proc/<pid>/mountinfo`. Undefined when the process has ended. */
+  /** Reads `/proc/<pid>/mountinfo`. Undefined when the process has ended. */
   readonly readMounts: (pid: number) => string | undefined;
 }
 
@@ -18,14 +18,14 @@ const maxReads = 3;
 
 export class LayersOfProcesses {
   readonly #options: LayersOfProcessesOptions;
-  /** By container ID. A device is kept, as a container keeps its root file system. Null: its root is no overlay, as often as it was read. */
+  /** The device of each container's root, by container ID. A container keeps its root filesystem, so a known device is kept. Null: no overlay. */
   #devices = new Map<string, { readonly device: string | null; readonly reads: number }>();
 
   constructor(options: LayersOfProcessesOptions) {
     this.#options = options;
   }
 
-  /** The folders of the writable layers of these containers, as far as they are found. */
+  /** Returns the folders of the writable layers that were found, by container ID. */
   find(containerIDs: readonly string[], mountTable: string): Map<string, string> {
     const overlays = containerIDs.length > 0 ? overlaysByDevice(mountTable) : new Map<string, string>();
     this.#devices = new Map(containerIDs.flatMap((id) => (this.#devices.has(id) ? [[id, this.#devices.get(id)!]] : [])));
@@ -44,7 +44,7 @@ export class LayersOfProcesses {
     if (known && (known.device !== null || known.reads >= maxReads)) return known.device;
     const pid = this.#options.processOf(containerID);
     const mounts = pid === undefined ? undefined : this.#options.readMounts(pid);
-    // Not remembered: the container has just started, or ends.
+    // This result is not kept: the container has just started, or ends.
     if (mounts === undefined) return null;
     const device = rootDevice(mounts);
     this.#devices.set(containerID, { device, reads: (known?.reads ?? 0) + 1 });
@@ -52,7 +52,7 @@ export class LayersOfProcesses {
   }
 }
 
-/** The upper folder of each overlay, by its device. */
+/** Returns the upper folder of each overlay, by the overlay's device. */
 function overlaysByDevice(mountTable: string): Map<string, string> {
   const overlays = new Map<string, string>();
   for (const line of mountTable.split('\n')) {

@@ -2,7 +2,7 @@
 import type { LayerUsage } from './runtime-layers.ts';
 
 export async function listRuntimeLayers(endpoint: string, deadlineMs: number): Promise<Map<string, LayerUsage>> {
-  // One at a time: the check of the bundle reads the names from this form.
+  // One import per statement: the check of the bundle (scripts/bundle/imported-names.ts) reads the names from this form.
   const { CriClient } = await import('../../../shared/cri/client.ts');
   const { countRuntimeOperation } = await import('../../../shared/cri/count-calls.ts');
   const client = new CriClient({ endpoint, onCall: countRuntimeOperation });

@@ -1,6 +1,6 @@
 /**
  * Measures mounted volumes by statfs (upstream: metricsStatFS; for a memory emptyDir, which upstream walks, the numbers are the same). A filesystem in memory is
- * asked directly; any other one may hang, and is asked in a helper process.
+ * asked in this process. Any other filesystem may hang, so a helper process asks it.
  */
 import type { HelperOperations } from '../../../shared/contracts/helper.ts';
 import { readFilesystemUsage } from '../../../shared/state/filesystem-usage.ts';
@@ -29,9 +29,9 @@ const maxHangDelayMs = 60 * 60_000;
 
 export class MountMeasurer<V extends MountedVolume> {
   readonly #options: MountMeasurerOptions<V>;
-  /** By path. */
+  /** When each volume is measured again, by path. */
   #dueAtMs = new Map<string, number>();
-  /** Devices that did not answer. All mounts of a dead server have one device, and only one of them is tried. */
+  /** Devices that did not answer. All mounts of a dead server have one device, so only one of these mounts is tried. */
   readonly #hanging = new Map<string, { readonly untilMs: number; readonly hangs: number }>();
   #isMeasuring = false;
 
@@ -39,7 +39,7 @@ export class MountMeasurer<V extends MountedVolume> {
     this.#options = options;
   }
 
-  /** Measures those that are due. Does nothing while an earlier call waits for a filesystem. */
+  /** Measures the volumes that are due. Does nothing while an earlier call waits for a filesystem. */
   async measureDue(volumes: readonly V[]): Promise<void> {
     if (this.#isMeasuring) return;
     this.#isMeasuring = true;

@@ -1,6 +1,6 @@
 /**
- * Which trees are on the node's own disks. A call on such a disk returns, or the node is lost anyway: every file of the kubelet and of the runtime is there. A
- * walk stays on the filesystem of its root, so a pod can't lead it elsewhere.
+ * Finds out which trees are on the node's own disks. A call on such a disk returns, or the node is lost anyway: every file of the kubelet and of the runtime is
+ * there. A walk stays on the filesystem of its root, so a pod can't lead it elsewhere.
  */
 import { dirname } from 'node:path';
 import { mountOf } from '../../../shared/linux/mountinfo.ts';
@@ -13,8 +13,8 @@ export function onNodeDisks(mountTable: string): (path: string) => boolean {
   const known = new Map<string, boolean>();
   return (path) => {
     const folder = dirname(dirname(path));
-    const isKnown = known.get(folder);
-    if (isKnown !== undefined) return isKnown;
+    const knownResult = known.get(folder);
+    if (knownResult !== undefined) return knownResult;
     const isLocal = localTypes.has(mountOf(mountTable, folder)?.fsType ?? '');
     known.set(folder, isLocal);
     return isLocal;

@@ -7,7 +7,7 @@ import { parseMountInfo, type MountInfo } from '../../../shared/linux/mountinfo.
 
 const upperOption = 'upperdir=';
 
-/** The folder of each container's writable layer, by container ID. Of several mounts for one container the first one counts, which is the runtime's. */
+/** Returns the folder of each container's writable layer, by container ID. Of several mounts for one container, the first one counts: it is the runtime's. */
 export function parseWritableLayers(mountTable: string): Map<string, string> {
   const layers = new Map<string, string>();
   for (const line of mountTable.split('\n')) {
@@ -21,7 +21,7 @@ export function parseWritableLayers(mountTable: string): Map<string, string> {
   return layers;
 }
 
-/** Undefined for a read-only overlay, and for other file systems. */
+/** Returns the folder of the overlay's writable layer. Undefined for a read-only overlay, and for other filesystems. */
 export function upperFolder({ fsType, superOptions }: MountInfo): string | undefined {
   if (fsType !== 'overlay') return undefined;
   const upper = superOptions.find((option) => option.startsWith(upperOption))?.slice(upperOption.length);

@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import type { LogUsage } from '../read-log-usage.ts';
 
+/** The unit of `st_blocks`. */
 const blockBytes = 512;
 
 /** Undefined when there is no such file. */

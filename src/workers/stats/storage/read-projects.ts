@@ -1,12 +1,12 @@
-/** Reads the projects of volumes, which the sync pool has assigned. */
+/** Reads the quota projects of volumes from /etc/projects. The sync pool has assigned them. */
 import { lstatSync, readFileSync } from 'node:fs';
 import { projectsByDirectory } from '../../../shared/linux/project-files.ts';
 
-/** As the sync pool's. */
+/** The same limit as the sync pool's (change-project-files.ts). */
 const maxFileBytes = 2 * 1024 * 1024;
 const none: ReadonlyMap<string, number> = new Map();
 
-/** @param file empty: none is read. A file that can't be read has no projects: the volumes are walked. */
+/** @param file empty: nothing is read. Without a readable file there are no projects, and the volumes are walked. */
 export function readProjects(file: string): ReadonlyMap<string, number> {
   if (file === '') return none;
   try {

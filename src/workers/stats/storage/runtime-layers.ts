@@ -1,6 +1,7 @@
 /**
- * The writable layers that the mount table does not have: of other snapshotters, of CRI-O, or of a runtime in another mount namespace. One call returns those of
- * all containers. It costs the runtime milliseconds for each container, so it is made once a minute, and only while there is such a container.
+ * Gets the usage of writable layers that the mount table does not have from the runtime: with other snapshotters, with CRI-O, or with a runtime in another mount
+ * namespace. One call returns the layers of all containers. It costs the runtime milliseconds for each container, so it is made once a minute, and only while
+ * there is such a container.
  */
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { StorageIdentity } from '../../../shared/state/storage-table.ts';

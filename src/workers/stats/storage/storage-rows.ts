@@ -1,4 +1,4 @@
-/** The rows of the storage table, as this thread wants them. A row that finds no place is left out, and logged once. */
+/** Writes the rows of the storage table. A row that finds no place is left out; the first one is logged. */
 import type { Logger } from '../../../shared/log/logger.ts';
 import { StorageWriter, type StorageIdentity, type StorageValues } from '../../../shared/state/storage-table.ts';
 import { TableFullError } from '../../../shared/state/typed-table.ts';
@@ -16,14 +16,14 @@ export class StorageRows {
     this.#logger = logger;
   }
 
-  /** Removes all other rows, and refuses to add them. */
+  /** Removes all rows but these. `put` ignores all others from now on. */
   retain(identities: Iterable<StorageIdentity>): void {
     this.#wanted = new Set(Array.from(identities, keyOf));
     for (const identity of this.#table.identities()) if (!this.#wanted.has(keyOf(identity))) this.#table.remove(identity);
   }
 
   put(identity: StorageIdentity, values: Pick<StorageValues, 'readAtMs' | 'usedBytes' | 'inodesUsed'> & Partial<StorageValues>): void {
-    // A measurement may end after its pod.
+    // A measurement may end after its pod has gone.
     if (!this.#wanted.has(keyOf(identity))) return;
     try {
       this.#table.put(identity, { ...unknownFilesystem, isMountPoint: false, isLowerBound: false, ...values });

@@ -42,11 +42,11 @@ export interface StorageSamplerOptions {
   readonly volumeStatsPeriodMs: number;
   /** The file with the projects of directories. Empty, the default: no filesystem is asked for the usage of a project. */
   readonly projectsFile?: string;
-  /** A process of a running container. */
+  /** Returns a process of a running container. */
   readonly processOf: (containerID: string) => number | undefined;
   /** The writable layers of all containers, from the runtime, by container ID. */
   readonly listRuntimeLayers: () => Promise<ReadonlyMap<string, LayerUsage>>;
-  /** Replaced in tests. */
+  /** `mountTable` (a file), `hangMs` and `periodMs` are replaced in tests. */
   readonly mountTable?: string;
   readonly hangMs?: number;
   readonly periodMs?: number;
@@ -56,9 +56,9 @@ export interface StorageSamplerOptions {
 
 /** As often as containerd measures writable layers for upstream, and as the stats thread samples cgroups. */
 const defaultPeriodMs = 10_000;
-/** A walk ends its slices after milliseconds, and statfs answers at once, unless the filesystem hangs. */
+/** The slice of a walk ends after milliseconds, and statfs answers at once, unless the filesystem hangs. */
 const defaultHangMs = 15_000;
-/** So that a layer is due again with the next `find`. */
+/** Less than 1, so that a layer is due again with the next `find`. */
 const layerPeriodShare = 0.8;
 type MountedFolder = VolumeFolder & { readonly mount: NonNullable<VolumeFolder['mount']> };
 
@@ -66,20 +66,20 @@ export class StorageSampler {
   readonly #options: StorageSamplerOptions;
   readonly #rows: StorageRows;
   readonly #snapshot: RuntimeSnapshotReader;
-  /** A process for walks, which block it, and another one for statfs: a dead server must not end walks. */
-  readonly #walker: HelperClient;
-  readonly #asker: HelperClient;
+  /** Walks and statfs have a helper process each, because a statfs of a dead server must not end walks. */
+  readonly #walkHelper: HelperClient;
+  readonly #statfsHelper: HelperClient;
   readonly #trees: TreeMeasurer;
-  /** On filesystems that may hang. */
+  /** Trees on filesystems that may hang. */
   readonly #remoteTrees: TreeMeasurer;
   readonly #mounts: MountMeasurer<MountedFolder>;
   readonly #layersOfProcesses: LayersOfProcesses;
   readonly #runtimeLayers: RuntimeLayers;
-  /** What a walked tree is, by path. */
+  /** Which volume or writable layer each walked tree is, by path. */
   #identities = new Map<string, StorageIdentity>();
-  /** Writable layers that this mount namespace does not have: the kubelet runs in a container. The runtime is asked for them. */
+  /** The paths of writable layers that cannot be opened, as when the kubelet runs in a container. The runtime is asked for these layers. */
   readonly #unreadable = new Set<string>();
-  /** Of the pods' folders: that of the volumes that are no mounts. */
+  /** The filesystem of the pods' folders, which contains the volumes that are no mounts. */
   #filesystem: FilesystemUsage | null = null;
   #isReadingFilesystem = false;
 
@@ -88,8 +88,8 @@ export class StorageSampler {
     this.#options = options;
     this.#rows = new StorageRows(storage, logger);
     this.#snapshot = new RuntimeSnapshotReader(snapshot);
-    this.#walker = new HelperClient({ logger });
-    this.#asker = new HelperClient({ logger });
+    this.#walkHelper = new HelperClient({ logger });
+    this.#statfsHelper = new HelperClient({ logger });
     const measurer = {
       onMeasured: (path: string, usage: MeasuredTree) => this.#putTree(path, usage),
       onFailed: (path: string) => void (this.#identities.get(path)?.kind === 'container' && this.#unreadable.add(path)),
@@ -99,7 +99,7 @@ export class StorageSampler {
     this.#trees = new TreeMeasurer({ ...measurer, measureTrees: measureTreesHere() });
     this.#remoteTrees = new TreeMeasurer({
       ...measurer,
-      measureTrees: (request) => this.#walker.call('measureTrees', request, { deadlineMs: hangMs }),
+      measureTrees: (request) => this.#walkHelper.call('measureTrees', request, { deadlineMs: hangMs }),
     });
     this.#layersOfProcesses = new LayersOfProcesses({
       processOf: options.processOf,
@@ -113,21 +113,21 @@ export class StorageSampler {
     });
     this.#mounts = new MountMeasurer({
       periodMs: volumeStatsPeriodMs,
-      statfs: (path) => this.#asker.call('statfs', { path }, { deadlineMs: hangMs }),
+      statfs: (path) => this.#statfsHelper.call('statfs', { path }, { deadlineMs: hangMs }),
       onMeasured: (volume, usage) => this.#rows.put(identityOf(volume), { ...usage, isMountPoint: true }),
       clock,
       logger,
     });
   }
 
-  /** Resolves after the signal. */
+  /** Resolves after the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#options.volumeStatsPeriodMs <= 0) this.#options.logger.info('Volume stats collection disabled');
     await Promise.all([this.#keepFinding(signal), this.#trees.run(signal), this.#remoteTrees.run(signal)]);
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#walker.close(), this.#asker.close()]);
+    await Promise.all([this.#walkHelper.close(), this.#statfsHelper.close()]);
   }
 
   async #keepFinding(signal: AbortSignal): Promise<void> {
@@ -145,7 +145,7 @@ export class StorageSampler {
     }
   }
 
-  /** Finds what is to be measured now, and measures the files of the kubelet. */
+  /** Finds the trees and mounts to measure now, and measures the pods' log folders and hosts files. */
   async find(): Promise<void> {
     const { rootDir, volumeStatsPeriodMs, periodMs = defaultPeriodMs, mountTable: path = '/proc/self/mountinfo' } = this.#options;
     const running = [...this.#snapshot.all()].filter(({ state }) => state === 'running');
@@ -195,7 +195,7 @@ export class StorageSampler {
     return findVolumes(folder, mountsBelow(mountTable, folder));
   }
 
-  /** The writable layers of running containers, and those that the mount table does not have, or that can't be opened. */
+  /** Returns the writable layers of running containers. `missing` are those that the mount table does not have, or that can't be opened. */
   #findLayers(running: readonly SnapshotItem[], mountTable: string) {
     const containers = running.filter(({ kind }) => kind === 'container');
     const named = parseWritableLayers(mountTable);
@@ -214,7 +214,7 @@ export class StorageSampler {
     return { layers, missing };
   }
 
-  /** The files of each pod with a running sandbox. */
+  /** Returns the log folder and the hosts file of each pod with a running sandbox. */
   #findFiles(running: readonly SnapshotItem[]) {
     const { rootDir, podLogsDir } = this.#options;
     return running
@@ -243,7 +243,7 @@ export class StorageSampler {
     this.#rows.put(identity, { readAtMs: this.#options.clock.now(), usedBytes: bytes, inodesUsed: inodes, isLowerBound, ...filesystem });
   }
 
-  /** A filesystem that hangs occupies one file thread. */
+  /** Does nothing while an earlier call waits, so that a filesystem that hangs occupies only one file thread. */
   #readFilesystem(rootDir: string): void {
     if (this.#isReadingFilesystem) return;
     this.#isReadingFilesystem = true;

@@ -1,6 +1,6 @@
 /**
- * Measures the queued trees one request after the other, in the helper process or in this thread, within a budget of processor time. A process that does not
- * answer in time is given up; it costs the tree that it hangs on its measurement, and the others some seconds.
+ * Measures the queued trees one request after the other, in the helper process or in this thread, within a budget of processor time. When the helper process
+ * does not answer in time, a new one takes its place: the tree on which it hangs is not measured, and the other trees are measured some seconds later.
  */
 import { Wakeup } from '../../../shared/concurrency/wakeup.ts';
 import type { TreeRequest, TreeUsage } from '../../../shared/contracts/helper.ts';
@@ -25,14 +25,14 @@ export interface TreeMeasurerOptions {
   readonly random?: () => number;
 }
 
-/** The share of a core, the start of the helper process included. */
+/** The share of a core. It includes the start of the helper process. */
 const cpuShare = 0.05;
 const slice = { treeCpuMs: 5, totalCpuMs: 20 } as const;
 /** What a request costs both processes beside the walks: encoding, and two wake-ups. */
 const requestCpuMs = 0.3;
-/** Each `setTrees` wakes the measurement. No tree does when it becomes due: that would wake both processes for single trees. */
+/** Only `setTrees`, which is called every 10 s, wakes the measurement. If each tree did when it becomes due, both processes would wake for single trees. */
 const maxSleepMs = 60 * 60_000;
-/** After a failure that is no tree's. */
+/** The pause after a failure that no tree has caused. */
 const retryMs = 60_000;
 
 export class TreeMeasurer {
@@ -40,6 +40,7 @@ export class TreeMeasurer {
   readonly #queue: TreeQueue;
   readonly #budget: CpuBudget;
   readonly #wakeup: Wakeup;
+  /** Walks that the next request ends. */
   #forget: string[] = [];
   /** The processor time of the running helper process at the last reply. */
   #processCpuMs = 0;
@@ -58,7 +59,7 @@ export class TreeMeasurer {
     this.#wakeup.wake();
   }
 
-  /** Resolves after the signal. */
+  /** Resolves after the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.measureDue(signal);
@@ -66,7 +67,7 @@ export class TreeMeasurer {
     }
   }
 
-  /** Measures what is due, and resolves when nothing is, or with the signal. */
+  /** Measures the trees that are due. Resolves when none is due, or when the signal aborts. */
   async measureDue(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
@@ -77,13 +78,13 @@ export class TreeMeasurer {
     }
   }
 
-  /** False: no helper process could be started. */
+  /** Returns false after a failure that no tree has caused: no helper process could be started. */
   async #measure(trees: readonly TreeRequest[], signal: AbortSignal): Promise<boolean> {
     const { measureTrees, onMeasured, onFailed, clock, logger } = this.#options;
     const forget = this.#forget.splice(0);
     try {
       const reply = await measureTrees({ trees, forget, ...slice });
-      // Less than before: it is another process.
+      // A smaller number than at the last reply comes from a new process.
       this.#budget.spend(requestCpuMs + reply.cpuMs - (reply.cpuMs < this.#processCpuMs ? 0 : this.#processCpuMs));
       this.#processCpuMs = reply.cpuMs;
       for (const usage of reply.trees) {
@@ -109,7 +110,8 @@ export class TreeMeasurer {
       return true;
     }
   }
-  /** One warning: every tree may fail for the same reason, as a missing function of the C library. A pod may have ended meanwhile. */
+
+  /** Warns once: every tree may fail for the same reason, such as a missing function of the C library. A tree that is gone (ENOENT) is no reason to warn. */
   #logFailure({ id, message, code }: TreeUsage): void {
     const isGone = code === 'ENOENT';
     if (!isGone && !this.#hasLoggedFailure) this.#options.logger.warn({ path: id, reason: message }, 'Failed to measure a tree');

@@ -1,9 +1,9 @@
 /**
  * Decides which trees are measured next. Pure: time is an argument, and the results come from the helper process.
  *
- *  - Pods take turns, with one tree for each turn: a pod with many or large trees delays only itself. A large tree gets one slice for each turn.
- *  - A tree is due again one period after its end, and the later the more its walk cost.
- *  - When the helper does not answer, every tree of the request is measured alone the next time. One that hangs alone twice is left for a minute, then for longer.
+ *  - Pods are served round-robin, with one tree each time: a pod with many or large trees delays only itself. A large tree gets one slice each time.
+ *  - A tree is due again one period after the end of its walk, and later if the walk was expensive.
+ *  - When the helper does not answer, every tree of the request is measured alone the next time. A tree that hangs alone twice waits for a minute, then longer.
  */
 import type { TreeRequest, TreeUsage } from '../../../shared/contracts/helper.ts';
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -15,7 +15,7 @@ export interface Tree {
   readonly periodMs: number;
   /** The wait between two walks is up to this much longer, at random: 1 doubles it at most (upstream's factor for volumes). */
   readonly jitter: number;
-  /** The directory's project. */
+  /** The quota project of the directory. */
   readonly project?: number;
 }
 
@@ -25,7 +25,7 @@ export interface MeasuredTree {
   readonly isLowerBound: boolean;
   /** From the first slice to the last one. Null: the walk has not ended. */
   readonly durationMs: number | null;
-  /** Not walked. */
+  /** The usage was read from the project's quota, without a walk. */
   readonly isFromQuota?: true;
 }
 
@@ -35,16 +35,18 @@ interface State {
   hasBegun: boolean;
   /** When the first slice of the current or next walk was requested. */
   beganAtMs: number;
-  /** Of the walk that has begun. */
+  /** The processor time of the walk that has begun. */
   cpuMs: number;
-  /** Of the last complete walk. */
+  /** The result of the last complete walk. */
   last: { readonly bytes: number; readonly inodes: number } | null;
+  /** A request with this tree got no answer, so the next request measures the tree alone. */
   isSuspect: boolean;
+  /** How many requests for the tree alone got no answer, one after the other. */
   hangs: number;
 }
 
 const maxTreesPerRequest = 32;
-/** Each holds up to 32 handles and some megabytes in the helper. */
+/** The most walks that are unfinished. Each holds up to 32 handles and some megabytes in the helper. */
 const maxBegun = 32;
 /** A tree uses at most a fiftieth of a core, so that there is budget for others. */
 const minIdleFactor = 50;
@@ -53,7 +55,7 @@ const maxHangDelayMs = 60 * 60_000;
 
 export class TreeQueue {
   readonly #random: () => number;
-  /** The next turn is the first pod's. */
+  /** In the order in which the pods are served. */
   readonly #pods = new Map<PodUID, Map<string, State>>();
   readonly #states = new Map<string, State>();
 
@@ -99,25 +101,25 @@ export class TreeQueue {
       if (state.isSuspect || chosen.length === maxTreesPerRequest) break;
     }
     for (const state of chosen) if (!state.hasBegun) state.beganAtMs = nowMs;
-    let places = maxBegun - [...this.#states.values()].filter(({ hasBegun }) => hasBegun).length;
+    let placesLeft = maxBegun - [...this.#states.values()].filter(({ hasBegun }) => hasBegun).length;
     return chosen.map(({ tree: { id, path, project }, hasBegun }) => ({
       id,
       path,
-      keep: hasBegun || places-- > 0,
+      keep: hasBegun || placesLeft-- > 0,
       ...(project === undefined ? {} : { project }),
     }));
   }
 
-  /** Takes a result. Returns what to publish, or null when it is no news. */
+  /** Takes a result. Returns the usage to publish; null when the result has nothing new. */
   onMeasured(usage: TreeUsage, nowMs: number): MeasuredTree | null {
     const state = this.#states.get(usage.id);
     if (!state) return null;
-    this.#endTurn(state.tree.podUID);
+    this.#moveToEnd(state.tree.podUID);
     state.isSuspect = false;
     state.hangs = 0;
     state.cpuMs += usage.cpuMs;
     state.hasBegun = usage.outcome === 'begun';
-    // Behind the other trees of the pod.
+    // An unfinished walk is due at once, but after the pod's other trees that are due.
     if (state.hasBegun) state.dueAtMs = nowMs;
     else this.#delay(state, nowMs);
     if (usage.outcome === 'failed') return null;
@@ -127,7 +129,7 @@ export class TreeQueue {
       const durationMs = nowMs - state.beganAtMs;
       return { bytes, inodes, isLowerBound: usage.isIncomplete, durationMs, ...(usage.isFromQuota && { isFromQuota: true }) };
     }
-    // So much is used at least. An earlier complete walk knows more, unless the tree has grown.
+    // The walk has not ended: the counts so far are a lower bound. An earlier complete walk knows more, unless the tree has grown.
     if (bytes <= (state.last?.bytes ?? -1) && inodes <= (state.last?.inodes ?? -1)) return null;
     const [knownBytes, knownInodes] = [state.last?.bytes ?? 0, state.last?.inodes ?? 0];
     return { bytes: Math.max(bytes, knownBytes), inodes: Math.max(inodes, knownInodes), isLowerBound: true, durationMs: null };
@@ -139,11 +141,11 @@ export class TreeQueue {
     state.cpuMs = 0;
   }
 
-  /** The helper process hangs, or ended, during a request for these. Its walks are lost. Returns the tree that must have caused it, if it is certain. */
+  /** The helper process hung or ended during this request, and its walks are lost. Returns the tree that must be the cause, or null when that is uncertain. */
   onHang(requested: readonly TreeRequest[], nowMs: number): Tree | null {
     for (const state of this.#states.values()) [state.hasBegun, state.cpuMs] = [false, 0];
     const states = requested.flatMap(({ id }) => this.#states.get(id) ?? []);
-    for (const { tree } of states) this.#endTurn(tree.podUID);
+    for (const { tree } of states) this.#moveToEnd(tree.podUID);
     for (const state of states) state.isSuspect = true;
     const [culprit] = states;
     if (requested.length > 1 || !culprit) return null;
@@ -154,7 +156,7 @@ export class TreeQueue {
     return culprit.hangs > 1 ? culprit.tree : null;
   }
 
-  #endTurn(podUID: PodUID): void {
+  #moveToEnd(podUID: PodUID): void {
     const pod = this.#pods.get(podUID);
     if (!pod) return;
     this.#pods.delete(podUID);
@@ -162,7 +164,7 @@ export class TreeQueue {
   }
 }
 
-/** Of those that became due at the same time, one that has not begun: a large tree delays no small one. */
+/** Of the trees that became due at the same time, returns one whose walk has not begun: a large tree delays no small tree. */
 function mostOverdue(states: Iterable<State>, nowMs: number): State | undefined {
   let found: State | undefined;
   for (const state of states) {
