@@ -40,7 +40,7 @@ export interface ListenerOptions {
   readonly name: string;
   readonly listen: ListenAddress;
   readonly logger: Logger;
-  /** Called for each request. The connection is destroyed when it rejects. */
+  /** Called for each request. The connection is destroyed when the promise rejects. */
   readonly handle: (exchange: Exchange) => Promise<void>;
   readonly connections: ConnectionLimits;
   readonly tls: { readonly contexts: Contexts; readonly requestCert: boolean };
@@ -103,7 +103,7 @@ export class Listener {
 
   #listenForHandshakes(contexts: Contexts, stalledMs: number): void {
     const applyContext = () => {
-      // tls.Server.setSecureContext takes options, and not all of them: allowPartialTrustChain is missing (Node 24 and 26).
+      // tls.Server.setSecureContext takes options instead of a context, and ignores allowPartialTrustChain (Node 24 and 26).
       Object.assign(this.#server, { _sharedCreds: contexts.current.context });
     };
     applyContext();
@@ -137,7 +137,7 @@ export class Listener {
       socket.once('close', () => this.#upgraded.delete(socket));
       // The HTTP parser has removed its listeners. An error without a listener would end the thread.
       socket.on('error', () => socket.destroy());
-      // The parser has removed its timeout too, which a connection needs until it is joined to a stream.
+      // The parser has also removed the timeout, which the connection needs until it is joined to a stream.
       (socket as Socket).setTimeout(stalledMs, () => socket.destroy());
       if (!connection?.beginUpgrade()) {
         socket.destroy();

@@ -110,7 +110,7 @@ async function observeProcess(): Promise<void> {
   processMetrics.processVirtualMemoryMax.set(Number.isFinite(maxAddressSpace) ? maxAddressSpace : 2 ** 64);
   processMetrics.processNetworkReceived.set(parseNetstat(netstat, 'IpExt', 'InOctets'));
   processMetrics.processNetworkSent.set(parseNetstat(netstat, 'IpExt', 'OutOctets'));
-  // One descriptor is that of the folder itself.
+  // One of the descriptors is that of the open folder itself.
   processMetrics.processOpenFds.set(fds.length - 1);
   processMetrics.processMaxFds.set(parseMaxOpenFiles(limits));
   processMetrics.processStartTime.set(parseBootTime(machine) + startTicks / ticksPerSecond);

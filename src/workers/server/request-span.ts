@@ -1,5 +1,6 @@
 /**
- * The span of an authorized request, with the attributes of Go's instrumentation (otelrestful). It begins a trace: a client can not have its requests sampled.
+ * The span of an authorized request, with the attributes of Go's instrumentation (otelrestful). The span begins a new trace,
+ * so that no client can have its requests sampled.
  */
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';

@@ -44,7 +44,7 @@ const noPod = { podUID: '', podName: '', podNamespace: '', containerName: '', co
 
 export class CgroupCatalog {
   readonly #options: CgroupCatalogOptions;
-  /** By path. */
+  /** The pods' cgroups, by path. */
   readonly #pods = new Map<string, KnownPod>();
   /** The cgroups that are no pod's, by kind and path. */
   readonly #fixed = new Map<string, CgroupIdentity>();
@@ -159,8 +159,8 @@ export class CgroupCatalog {
   }
 
   /**
-   * Returns the older modification time of the directory and of one of its files. That of the directory changes with its children; that of the file is set at
-   * the file's first look-up.
+   * Returns the older modification time of the directory and of one of its files. The directory's time changes with its children; the file's time is set at
+   * the first look-up of the file.
    * cadvisor does the same (GetSpec of container/common/helpers.go).
    */
   #createdAtMs(path: string): number {

@@ -1,4 +1,4 @@
-/** Reads the machine into the usage table, and finds the mounts of its devices. Called with each sample of usage. */
+/** Stores the machine's information in the usage table, and finds the mounts of its devices. Called with each sample of usage. */
 import type { Clock } from '../../shared/time/clock.ts';
 import { readCpuTopology } from './cpu-topology.ts';
 import { readMachineInfo } from './machine-info.ts';

@@ -71,6 +71,7 @@ export class PodCgroupWatch {
     let shouldRepeat = false;
     for (const folder of wanted) {
       const inode = statSync(folder, { throwIfNoEntry: false })?.ino;
+      // Another inode: the folder was removed and created again, which ends its watch.
       if (this.#watched.get(folder)?.inode === inode) continue;
       this.#unwatch(folder);
       if (inode === undefined || this.#watch(folder, inode)) shouldRepeat = true;

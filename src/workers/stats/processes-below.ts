@@ -14,7 +14,7 @@ const maxEntries = 256;
 const maxProcessesPerDirectory = 16;
 const maxNamespaces = 8;
 
-/** Returns the PIDs in the directories below this one, one per line. */
+/** Returns the PIDs of the cgroups directly below this directory, one per line. */
 export function readChildProcesses(directory: string): string {
   return childrenOf(directory)
     .map((child) => readCgroupFile(join(child, 'cgroup.procs')) ?? '')

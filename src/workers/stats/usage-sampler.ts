@@ -45,6 +45,7 @@ export interface UsageSamplerOptions extends CgroupCatalogOptions, RuntimeUsageS
 
 /** Reading this many cgroups takes one to two milliseconds. Then the sampler yields to the event loop. */
 const cgroupsPerIteration = 25;
+/** The kernel reports far fewer between two samples (oom-watcher.ts). */
 const maxPendingKills = 10_000;
 /** Limits are read with every sixth sample: once a minute. */
 const samplesPerLimits = 6;
@@ -108,7 +109,7 @@ export class UsageSampler {
     for (const [index, identity] of identities.entries()) {
       if (this.#measured.has(identity)) continue;
       this.#add(identity, index);
-      // The first sample of a restarted kubelet adds all of them.
+      // The first sample of a restarted kubelet adds all cgroups.
       if ((added += 1) % cgroupsPerIteration === 0) await nextIteration();
     }
     this.#isTableFull = this.#hasRefused;
@@ -187,6 +188,7 @@ export class UsageSampler {
       this.#measured.set(identity, measured);
       return measured;
     } catch (err) {
+      // RangeError: a text is longer than its column.
       if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
       if (!this.#isTableFull) this.#options.logger.error({ err, cgroup: identity.path }, 'Can’t store the usage of a cgroup');
       this.#isTableFull = true;
@@ -212,6 +214,7 @@ export class UsageSampler {
     const pids = reader.readProcesses(hasRun);
     measured.isEmpty = identity.kind === 'container' && identity.path !== '' && !hasRun && pids === '';
     const { processes: runtimeProcesses, network: runtimeNetwork, ...runtimeValues } = this.#withoutCgroup.valuesOf(identity);
+    // The zeros of an empty cgroup are not shown: the processes of the container run elsewhere.
     const ofRuntime = { ...(measured.isEmpty && unknownUsage), ...runtimeValues };
     const values = { ...ofCgroup, ...ofRuntime };
     const sampledAtMs = ofRuntime.sampledAtMs ?? this.#options.clock.now();

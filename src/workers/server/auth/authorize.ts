@@ -28,7 +28,7 @@ export interface AccessReviewsOptions {
 }
 
 const cacheCapacity = 8192;
-/** Clients choose the path; results for longer ones are not cached (upstream: maxControlledAttrCacheSize). */
+/** Clients choose the path. Results for longer paths are not cached (upstream: maxControlledAttrCacheSize). */
 const maxPathLength = 10_000;
 
 /** Never rejects. */

@@ -24,7 +24,7 @@ const coarseAccess: readonly (readonly [prefix: string, subresource: string])[] 
 ];
 
 export interface RequiredAccess {
-  /** Empty for other methods; only an RBAC rule for `*` allows those. */
+  /** Empty for methods that are not in `verbs`; only an RBAC rule for `*` allows these. */
   readonly verb: string;
   readonly subresources: readonly string[];
 }

@@ -23,7 +23,7 @@ interface Waiting {
 
 export class ReviewQueue {
   readonly #options: ReviewQueueOptions;
-  /** By address, in the order in which the addresses are served. */
+  /** The waiting reviews by address, in the order in which the addresses are served. */
   readonly #waiting = new Map<string, Waiting[]>();
   #waitingCount = 0;
   #inUse = 0;

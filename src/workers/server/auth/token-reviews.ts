@@ -1,7 +1,7 @@
 /**
  * Authenticates bearer tokens by TokenReviews of the API server. Concurrent requests with the same token share one review, and results
  * are cached under a keyed digest of the token. Unknown tokens share a bounded queue. A token that was accepted before skips the queue, so
- * that a flood of invalid tokens does not lock out its owner. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
+ * that a flood of invalid tokens does not lock out the owner of a valid one. Upstream: apiserver pkg/authentication/token/cache and plugin webhook.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { MainApi, TokenReviewStatus } from '../../../shared/contracts/server/calls.ts';

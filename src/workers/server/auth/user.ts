@@ -7,7 +7,7 @@ export interface User {
 }
 
 /**
- * `none`: the request has no credentials of this kind. `error`: its credentials are invalid, and it can not be anonymous. `busy`: too many
+ * `none`: the request has no credentials of this kind. `error`: its credentials are invalid, so the request is not treated as anonymous. `busy`: too many
  * credentials are being reviewed.
  */
 export type AuthenticationResult =

@@ -33,7 +33,7 @@ export class Call {
   constructor(stream: ServerHttp2Stream, limits: ClientLimits) {
     this.#stream = stream;
     this.#limits = limits;
-    // A reset stream is an error of its client. Without a listener it would end the thread.
+    // A client that resets its stream causes an error. An error without a listener would end the thread.
     stream.on('error', () => {});
     stream.once('close', () => this.#ended.abort());
   }
@@ -110,7 +110,7 @@ export class Call {
     await this.#untilClosed(this.#limits.requestMs);
   }
 
-  /** Closes the stream after the limit: a client that does not finish its request, or does not read, would keep it open. */
+  /** Closes the stream after the limit: a client that does not finish its request, or does not read, would keep the stream open. */
   async #untilClosed(limitMs: number): Promise<void> {
     const stream = this.#stream;
     if (!stream.readableEnded) stream.resume();

@@ -73,7 +73,7 @@ export class GrpcServer {
     await closed;
   }
 
-  /** A full server ends its oldest connection that has no call. Without one it refuses the new connection. */
+  /** A full server ends its oldest connection without a call. When all have calls, it refuses the new connection. */
   #accept(socket: Socket): void {
     socket.on('error', () => {});
     if (this.#connections.size >= maxConnections) {

@@ -15,7 +15,7 @@ export type Method =
   | { readonly kind: 'unary'; readonly handle: (request: Uint8Array) => Promise<Uint8Array> }
   | { readonly kind: 'stream'; readonly handle: (request: Uint8Array, stream: ResponseStream) => Promise<void> };
 
-/** By path: `/v1alpha1.Pods/ListPods`. */
+/** The methods by path, such as `/v1alpha1.Pods/ListPods`. */
 export type Methods = Readonly<Record<string, Method>>;
 
 export interface CallContext {

@@ -23,7 +23,7 @@ export function createContainerLogs(dependencies: ContainerLogsDependencies): Co
 class ContainerLogsHandler implements ContainerLogs {
   readonly #deps: ContainerLogsDependencies;
   readonly #followers: Followers;
-  /** The open requests: the controller aborts one, the value is the namespace of its pod. */
+  /** The open requests: the controller aborts a request, and the value is the namespace of the pod. */
   readonly #open = new Map<AbortController, string>();
 
   constructor(dependencies: ContainerLogsDependencies) {

@@ -46,7 +46,7 @@ export class LogFile {
     }
   }
 
-  /** The folder that contains the file, without symlinks: followers watch this one for changes. */
+  /** The folder that contains the file, without symlinks: followers watch this folder for changes. */
   get directory(): string {
     return dirname(this.realPath);
   }
@@ -85,7 +85,7 @@ export class LogFile {
     return skippedEntries;
   }
 
-  /** Returns true when the file is shorter than the read position (`copytruncate`), and continues at its start. */
+  /** Rewinds to the start of the file, and returns true, when the file is shorter than the read position (`copytruncate`). */
   async rewindIfTruncated(): Promise<boolean> {
     const { size } = await this.#handle.stat();
     if (size >= this.#position) return false;

@@ -1,6 +1,6 @@
 /**
- * Converts the bytes of a log file to the bytes for the client: parses the entries, and passes them to the output of lines. Its
- * buffer is bounded: a CRI entry that exceeds the buffer is output in pieces. No I/O. Upstream: the loop of ReadLogs and logWriter in
+ * Converts the bytes of a log file to the bytes for the client: parses the entries, and passes them to LineOutput. The
+ * buffer has a limit: a CRI entry that exceeds the buffer is output in pieces. No I/O. Upstream: the loop of ReadLogs and logWriter in
  * k8s.io/cri-client/pkg/logs.
  */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';

@@ -1,6 +1,6 @@
 /**
- * The files of one log in the order of its rotations. A follower that has read a file to its end asks for the next one. Rotations meanwhile,
- * any number of them, are found by the names of the rotated logs: the follower reads whatever is not yet removed, also when it is compressed.
+ * The files of one log in the order of its rotations. A follower that has read a file to its end asks for the next one. Any number
+ * of rotations in between is found by the names of the rotated logs: the follower reads every file that is not yet removed, compressed or not.
  */
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -27,15 +27,15 @@ const maxAttempts = 10;
 export class LogSequence {
   readonly #path: string;
   readonly #podLogsDir: string;
-  /** The folder and the name of the log, without symlinks as soon as it has been opened. */
+  /** The folder and the name of the log. They are without symlinks once the log has been opened. */
   #folder: string;
-  #log: string;
+  #logName: string;
 
   constructor(path: string, podLogsDir: string) {
     this.#path = path;
     this.#podLogsDir = podLogsDir;
     this.#folder = dirname(path);
-    this.#log = basename(path);
+    this.#logName = basename(path);
   }
 
   /** The folder of the log: a change of the log is a change in this folder. */
@@ -95,7 +95,7 @@ export class LogSequence {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const file = await LogFile.open(this.#path, this.#podLogsDir);
       this.#folder = file.directory;
-      this.#log = basename(file.realPath);
+      this.#logName = basename(file.realPath);
       const previous = (await closeOnFailure(file, this.#rotations())).at(-1) ?? null;
       if (await file.isAt(this.#path)) return { file, timestamp: null, previous };
       // The file has been rotated meanwhile, so `previous` may be its own rotation.
@@ -126,7 +126,7 @@ export class LogSequence {
   }
 
   #rotationPath(timestamp: string): string {
-    return join(this.#folder, `${this.#log}.${timestamp}`);
+    return join(this.#folder, `${this.#logName}.${timestamp}`);
   }
 
   /** The timestamps of the rotated logs, oldest first. */
@@ -135,7 +135,7 @@ export class LogSequence {
       if (err.code === 'ENOENT') return [];
       throw err;
     });
-    const rotations = names.map((name) => parseRotatedLogName(this.#log, name)).filter((parsed) => parsed !== null);
+    const rotations = names.map((name) => parseRotatedLogName(this.#logName, name)).filter((parsed) => parsed !== null);
     const timestamps = new Set(rotations.filter(({ kind }) => kind !== 'temporary').map(({ timestamp }) => timestamp));
     return [...timestamps].toSorted(compareRotations(Date.now()));
   }

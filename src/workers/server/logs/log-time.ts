@@ -1,6 +1,6 @@
 /** RFC 3339 times with nanoseconds, as in log lines and in the query parameter `sinceTime`. */
 export interface LogTime {
-  /** Since the epoch. */
+  /** Whole seconds since the epoch. */
   readonly seconds: number;
   readonly nanos: number;
   /** As upstream prints it: nine digits, in the original time zone. */

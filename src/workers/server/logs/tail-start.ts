@@ -30,7 +30,7 @@ export async function findTailStart(readAt: ReadAt, size: number, lines: number,
   for (let blockEnd = size; blockEnd > 0 && !signal.aborted;) {
     const blockStart = Math.max(0, blockEnd - blockBytes);
     const block = await readAt(blockStart, blockEnd - blockStart);
-    // At the start of the file the first entry has no newline before it.
+    // `at` is the newline before an entry; -1 when the entry begins before the block, or at the start of the file.
     for (let at = block.length; at >= 0;) {
       at = at > 0 ? block.lastIndexOf(newline, at - 1) : -1;
       if (at < 0 && blockStart > 0) break;

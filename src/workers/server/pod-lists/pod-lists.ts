@@ -29,6 +29,7 @@ export function createPodLists(main: Pick<MainApi, 'podListUIDs' | 'podListItems
       for (let at = 0; at < uids.length;) {
         const { taken, json, release } = await queue.take(list, uids.slice(at));
         try {
+          // At least one, so that the loop ends in any case.
           at += Math.max(1, taken);
           if (json.length === 0) continue;
           if (!isFirst) yield ',';

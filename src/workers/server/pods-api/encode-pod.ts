@@ -19,7 +19,7 @@ function writeFields(writer: BinaryWriter, message: string, object: JsonObject):
   for (const field of messageFields(message)) writeField(writer, field, field.name === '' ? object : (object[field.name] ?? null));
 }
 
-/** @param value null when it is absent */
+/** @param value null when the field is absent */
 function writeField(writer: BinaryWriter, { number, presence, type }: MessageField, value: unknown): void {
   switch (presence) {
     case '!':

@@ -1,4 +1,4 @@
-/** Reads the generated table of protobuf messages. A message is read when it is first encoded. */
+/** Reads the generated table of protobuf messages. Each message is parsed when a pod needs it for the first time. */
 import { podMessages } from './generated/pod-messages.ts';
 
 /** `!`: always written, `?`: written if it is set, `*`: for each element, `%`: for each entry of a map. */

@@ -79,7 +79,7 @@ export class PodMirror {
     if (!this.#sourcesReady) throw new GrpcError(statusCode.FAILED_PRECONDITION, 'Kubelet is initializing');
   }
 
-  /** In the order of their UIDs. */
+  /** Returns all pods in the order of their UIDs. */
   pods(): readonly MirroredPod[] {
     return [...this.#pods.values()].sort((a, b) => (a.uid < b.uid ? -1 : 1));
   }

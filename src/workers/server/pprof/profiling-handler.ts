@@ -50,6 +50,7 @@ export function createProfilingHandler(): Handler {
 async function send({ request, response }: RoutedRequest, name: 'profile' | 'heap', seconds: number): Promise<Reply | null> {
   const disconnected = new AbortController();
   response.once('close', () => disconnected.abort());
+  // The connection is idle while the profile is taken.
   request.socket.setTimeout((seconds + 60) * 1000);
   const take = name === 'profile' ? takeCpuProfile : takeHeapProfile;
   const bytes = await compress(await take(seconds, disconnected.signal));

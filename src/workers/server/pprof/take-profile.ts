@@ -26,6 +26,7 @@ export async function takeCpuProfile(seconds: number, signal: AbortSignal): Prom
     periodType: ['cpu', 'nanoseconds'],
     period: cpuPeriodNs,
     startedAtMs,
+    // V8's times are in µs.
     durationMs: (profile.endTime - profile.startTime) / 1000,
   });
 }

@@ -55,10 +55,7 @@ function limit(name: string, help: string, key: NumberField): CgroupMetric {
   return { name, type: 'gauge', help, isSpec: true, readOne };
 }
 type IoTable = 'bytes' | 'operations';
-/**
- * A metric of the cgroup's I/O on each device.
- * @param filesystemKey for the root cgroup: the counter of the node's filesystems that is shown, too
- */
+/** A metric of the cgroup's I/O on each device. With `filesystemKey` the root cgroup also shows this counter of the node's filesystems. */
 function io(name: string, help: string, table: IoTable, operation: 'Read' | 'Write', filesystemKey?: keyof NodeFilesystem): CgroupMetric {
   return {
     name,

@@ -10,7 +10,7 @@ import { commonLabels, extraLabels, withExtra } from './cadvisor-labels.ts';
 
 export interface CadvisorPageOptions {
   readonly rows: readonly CgroupUsage[];
-  /** Undefined until the stats thread has read them. */
+  /** Undefined until the stats thread has read the machine's information. */
   readonly machine: MachineRow | undefined;
   readonly filesystems: readonly NodeFilesystem[];
   /** Returns the filesystem of a container, if the page shows one. */
@@ -119,7 +119,7 @@ function* lastSeen(cgroups: readonly RenderedCgroup[], nowMs: number): Generator
   for (const { labels } of cgroups) yield aSample(labels, Math.floor(nowMs / 1000), nowMs);
 }
 
-/** The part of the page beside the runtime's own metrics of containers. */
+/** The metrics of the machine: all that the kubelet adds to the page when the runtime has its own metrics of containers. */
 export function machineFamilies(machine: MachineRow | undefined): MetricFamily[] {
   const list = new FamilyList();
   if (machine) addMachine(list, machine);
@@ -157,6 +157,7 @@ function addMachine(list: FamilyList, { bootID, machineID, systemUUID, ...machin
   }
 }
 
+/** The Go kubelet leaves the versions of cadvisor and Docker empty, too. */
 function versionFamily(machine: MachineRow): MetricFamily {
   const labels = labelsOf({
     cadvisorRevision: '',

@@ -17,7 +17,7 @@ export function createDeviceNames(): (device: string) => string {
   };
 }
 
-/** Empty when it is not known, as in cadvisor. */
+/** Returns an empty name for an unknown device, as cadvisor does. */
 function readDeviceName(device: string): string {
   try {
     const name = /^DEVNAME=(.+)$/m.exec(readFileSync(`/sys/dev/block/${device}/uevent`, 'utf8'))?.[1];

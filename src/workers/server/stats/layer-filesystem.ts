@@ -8,19 +8,19 @@ import type { PodStorage } from '../../../shared/state/storage-table.ts';
 import type { CgroupUsage } from '../../../shared/state/usage-table.ts';
 
 /**
- * Returns the usage of the writable layer with the log, and the inodes of the layer. Undefined when the layer is not measured, and when its device is not among
- * those of the node.
- * @param layers the filesystem of all writable layers
+ * Returns the usage of the writable layer with the log, and the inodes of the layer. Undefined when the layer is not measured, or when no filesystem of
+ * the node has its device.
+ * @param layersFilesystem the filesystem of all writable layers
  */
 export function layerFilesystem(
   { identity: { kind, containerName, containerID }, values }: CgroupUsage,
   storage: PodStorage | undefined,
-  layers: Pick<FilesystemRow, 'device'> | undefined,
-  ofNode: readonly NodeFilesystem[],
+  layersFilesystem: Pick<FilesystemRow, 'device'> | undefined,
+  nodeFilesystems: readonly NodeFilesystem[],
 ): NodeFilesystem | undefined {
   const layer = kind === 'container' ? storage?.containers.get(containerName) : undefined;
   if (!layer || layer.containerID !== containerID || Number.isNaN(layer.usedBytes)) return undefined;
-  const found = ofNode.find(({ deviceNumber }) => deviceNumber === layers?.device);
+  const found = nodeFilesystems.find(({ deviceNumber }) => deviceNumber === layersFilesystem?.device);
   if (!found) return undefined;
   const { device, deviceNumber, capacityBytes } = found;
   const logBytes = Number.isNaN(values.logBytes) ? 0 : values.logBytes;

@@ -47,7 +47,7 @@ export function isLocalEphemeral({ plugin, isMountPoint }: Pick<VolumeUsage, 'pl
   return ephemeral === 'always' || (ephemeral === 'onDisk' && !isMountPoint);
 }
 
-/** The sum of what is known. The time is at least that of the root directory's filesystem. */
+/** Sums the known parts. The time is that of the newest part, and at least the time of the root directory's filesystem. */
 export function sumEphemeralStorage(
   storage: PodStorage | undefined,
   containers: readonly CgroupUsage[],
@@ -75,7 +75,7 @@ function logsOf({ sampledAtMs, logBytes, logInodes }: CgroupUsage['values']): Us
   return { readAtMs: sampledAtMs, usedBytes: logBytes, inodesUsed: logInodes };
 }
 
-/** The usage of this instance of the container: a new one has another writable layer. */
+/** The usage of this instance of the container. A new instance has another writable layer. */
 function layerOf({ containerName, containerID }: CgroupUsage['identity'], storage: PodStorage | undefined) {
   const layer = storage?.containers.get(containerName);
   return layer?.containerID === containerID ? layer : undefined;

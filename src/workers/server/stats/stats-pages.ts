@@ -39,7 +39,7 @@ export interface StatsPages {
   /** A part of the page /metrics. */
   volumes(): readonly MetricFamily[];
   cadvisor(): Iterable<MetricFamily>;
-  /** The part of /metrics/cadvisor beside the runtime's own metrics of containers. */
+  /** All that the kubelet adds to /metrics/cadvisor when the runtime has its own metrics of containers. */
   machine(): Iterable<MetricFamily>;
 }
 
@@ -80,10 +80,10 @@ export function createStatsPages({
     },
     cadvisor() {
       const [machine, filesystems] = [reader.machine(), reader.nodeFilesystems()];
-      const layers = reader.filesystem('container');
+      const layersFilesystem = reader.filesystem('container');
       const storageOfPods = hasContainerFilesystems ? storageReader.all() : undefined;
       const layerOf = (row: CgroupUsage) =>
-        storageOfPods && layerFilesystem(row, storageOfPods.get(row.identity.podUID as PodUID), layers, filesystems);
+        storageOfPods && layerFilesystem(row, storageOfPods.get(row.identity.podUID as PodUID), layersFilesystem, filesystems);
       return cadvisorFamilies({ rows: reader.all(), machine, filesystems, layerOf, nowMs: Date.now(), hasPressure, deviceName });
     },
     machine: () => machineFamilies(reader.machine()),
@@ -96,7 +96,7 @@ export function createStatsPages({
   };
 }
 
-/** Upstream: IsPsiEnabled of pkg/kubelet/cadvisor. Without cgroup v2 there is no such file, and a kernel without `psi=1` may refuse to open it. */
+/** Upstream: IsPsiEnabled of pkg/kubelet/cadvisor. cgroup v1 has no such file, and a kernel without `psi=1` may refuse to open the file. */
 function canOpen(path: string): boolean {
   try {
     closeSync(openSync(path, 'r'));

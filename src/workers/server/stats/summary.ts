@@ -17,6 +17,7 @@ export interface SummaryNode {
   /** Wall-clock ms. */
   readonly bootedAtMs: number;
   readonly kubeletStartedAtMs: number;
+  /** 0 without the feature gate HugepageAwareEviction. */
   readonly hugePagesBytes: number;
 }
 
@@ -203,7 +204,7 @@ function networkStats({ values }: CgroupUsage): string {
   return `"network":{"time":${timeJSON(values.sampledAtMs)},${main}${list}}`;
 }
 
-/** A counter that was read at another moment than its limit may exceed it. */
+/** At least 0: a usage that was read at another moment than its limit may exceed the limit. */
 function integer(value: number): number {
   return Math.max(0, Math.trunc(value));
 }

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { Converter, StreamTranslation } from './translation.ts';
 
-/** Time until both sides are closed after one has ended. The stream protocols have their own closing messages before that. */
+/** Time until both connections are closed after one side has ended. The stream protocols have their own closing messages before that. */
 const lingerMs = 10_000;
 /** TCP keep-alive detects a peer whose host is down. */
 const keepAliveMs = 30_000;
@@ -47,7 +47,7 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
       from.once('end', () => endBy(side));
       from.once('close', () => {
         endBy(side);
-        // The other side still gets the bytes sent before. A client connection closed with unread input would be reset and lose them.
+        // The other side still gets the bytes sent before. A client connection that is closed with unread input would be reset and lose these bytes.
         if (side === 'runtime') to.end().resume();
         else to.destroySoon();
         openConnections -= 1;
@@ -58,7 +58,7 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
     };
     connect(client, runtime, 'client', translation?.fromClient);
     connect(runtime, client, 'runtime', translation?.fromRuntime);
-    // Every byte of either direction is read from or written to this socket, so one timer is enough.
+    // The timer of the runtime's socket is enough: every byte of either direction is read from or written to that socket.
     client.setTimeout(0);
     runtime.setTimeout(Math.min(idleTimeoutMs, maxTimerMs), () => {
       end ??= 'idle';

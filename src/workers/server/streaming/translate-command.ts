@@ -47,7 +47,7 @@ function channelFrame(channel: number, data: Buffer): Buffer {
   return webSocketFrame(opcodes.binary, Buffer.from([channel]), data);
 }
 
-/** Stream IDs; null when the command has no such stream, and its channel's data is dropped. */
+/** Stream IDs. Null when the command has no such stream; the data of its channel is then dropped. */
 interface ClientStreams {
   readonly stdin: number | null;
   readonly resize: number | null;

@@ -22,6 +22,7 @@ export class WebSocketError extends Error {
 
 /** RFC 6455, 1.3. */
 const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+/** RFC 6455, 5.5. */
 const maxControlBytes = 125;
 const finBit = 0x80;
 const reservedBits = 0x70;

@@ -133,7 +133,7 @@ function goStrings(texts: readonly string[]): string {
   return `[]string{${texts.map((text) => goQuote(text)).join(', ')}}`;
 }
 
-/** In seconds, with the zone: `--utc` only affects journalctl's output. */
+/** Formats a time in seconds, with the zone, because `--utc` only affects journalctl's output. */
 function journalTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

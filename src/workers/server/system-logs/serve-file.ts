@@ -51,7 +51,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 
-/** Sends the file up to its size when it was opened, because a log may grow. */
+/** Sends as many bytes as the file had when it was opened, because a log may grow. */
 async function sendFile(handle: FileHandle, size: number, modifiedAtMs: number, { request, response }: RoutedRequest): Promise<void> {
   const modified = new Date(Math.floor(modifiedAtMs / 1000) * 1000);
   const modifiedSinceMs = Date.parse(request.headers['if-modified-since'] ?? '');

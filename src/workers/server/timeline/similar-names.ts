@@ -6,7 +6,7 @@ const maxLength = 320;
 /** How many characters may differ in one place: a number, and a share of the pod name's length. The smaller one counts. */
 const maxDifference = { characters: 3, share: 0.4 };
 
-/** The names with the same pod name, with the wanted name as a part, or with a few other characters in one place; the most similar first. */
+/** Returns the most similar names, the best first (`scoreOf`). `wanted` and the names have the form `<namespace>/<name>`. */
 export function similarNames(wanted: string, names: ReadonlySet<string>): string[] {
   const text = wanted.slice(0, maxLength).toLowerCase();
   const wantedName = text.slice(text.indexOf('/') + 1);

@@ -1,4 +1,4 @@
-/** What a client gets that sends plain HTTP to the secure port. */
+/** The response to a client that sends plain HTTP to the secure port. */
 import type { Socket } from 'node:net';
 
 /** Upstream: net/http/server.go, (*conn).serve. */

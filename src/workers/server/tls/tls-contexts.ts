@@ -137,7 +137,7 @@ export class TlsContexts {
 
 function logEnsured(pair: EnsuredPair, files: { readonly certFile: string; readonly keyFile: string }, logger: Logger): void {
   if (pair.done === 'found') {
-    // Upstream keeps it too: clients that verify it were configured with this certificate.
+    // Upstream keeps an expired certificate, too: the clients that verify it were configured with this one.
     if (pair.expired) logger.warn(files, 'the serving certificate has expired; the kubelet creates a new one when its files are removed');
     return;
   }

@@ -15,5 +15,6 @@ export function computeUsageThreshold(
 ): number | undefined {
   if (!Number.isFinite(capacityBytes)) return undefined;
   const availableBytes = 'bytes' in available ? available.bytes : Math.trunc(capacityBytes * available.fraction);
+  // Available is capacity − working set, and the working set is usage − inactive file pages: solved for the usage.
   return Math.max(0, capacityBytes - availableBytes + inactiveFileBytes);
 }

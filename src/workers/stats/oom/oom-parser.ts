@@ -27,7 +27,7 @@ const summaryLine = new RegExp(
 );
 const firstLine = new RegExp(String.raw`^${processName} invoked oom-killer: gfp_mask=`);
 const summaryBegin = /^oom-kill:constraint=/;
-/** Before Linux 5.0. The kernel does not write it when the node's memory was exhausted. */
+/** Before Linux 5.0. The kernel does not write this line when the node's memory was exhausted. */
 const legacyLine = /^Task in (?<cgroup>\/.*?) killed as a result of limit of (?<limited>\/.*)$/;
 const lastLine = new RegExp(
   String.raw`^(?:(?<memcg>Memory cgroup out of memory)[^:]*: |Out of memory[^:]*: )?Killed process (?<pid>\d+) \((?<name>${processName})\)`,
@@ -53,7 +53,10 @@ export class OomParser {
   /** The part of a summary so far. The kernel writes a summary in parts, which are records of their own if another CPU writes in between. */
   #summary = '';
 
-  /** @param record `6,1234,5678,-;message`. Records that processes write to /dev/kmsg are ignored: their facility is not the kernel's. */
+  /**
+   * @param record `6,1234,5678,-;message`: priority, sequence number, time, flags (`c`: the rest of an earlier record). Records that processes write to /dev/kmsg
+   * are ignored: their facility, priority >> 3, is not the kernel's 0.
+   */
   add(record: string): OomKill | undefined {
     const [, priority, flags, message = ''] = /^(\d+),\d+,\d+,([^,;]*)[^;]*;([^\n]*)/.exec(record) ?? [];
     if (priority === undefined || Number(priority) >> 3 !== 0) return undefined;

@@ -23,7 +23,7 @@ export class OomWatcher {
   readonly #log: KernelLog | undefined;
   #failing = false;
 
-  /** Without access to the kernel's log, which is logged, no kill is seen. */
+  /** Without access to the kernel's log no kill is seen. The failure is logged. */
   constructor(options: OomWatcherOptions) {
     this.#options = options;
     try {

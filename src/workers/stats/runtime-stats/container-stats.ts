@@ -10,6 +10,7 @@ import type { UsageValues } from '../../../shared/state/usage-table.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { containerValues } from './to-usage.ts';
 
+/** Shorter than the ten seconds between two samples. */
 const deadlineMs = 8000;
 /** How long the last values of a runtime that no longer answers are shown: three samples. */
 const maxAgeMs = 30_000;

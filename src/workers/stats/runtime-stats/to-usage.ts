@@ -15,7 +15,7 @@ import type { CgroupIdentity, InterfaceUsage, UsageValues } from '../../../share
 import { toBoundedJSON } from '../parse-cgroup-files.ts';
 
 export interface RuntimeUsage {
-  /** Without a path: the runtime does not name cgroups. */
+  /** The path is empty: the runtime does not name cgroups. */
   readonly identity: CgroupIdentity;
   /** What the runtime has measured. */
   readonly values: Partial<UsageValues>;

@@ -8,9 +8,9 @@ import { unknownUsage, type CgroupIdentity, type UsageValues } from '../../../sh
 import { identityOfItem, usageKey, type RuntimeUsage } from './to-usage.ts';
 
 export interface RuntimeUsageSources {
-  /** The usage that the runtime measures, which replaces that of the cgroups. By `usageKey`. */
+  /** Returns the usage that the runtime measures, by `usageKey`. It replaces the usage that the cgroups show. */
   readonly runtimeUsage?: (items: ReadonlyMap<string, SnapshotItem>) => ReadonlyMap<string, RuntimeUsage>;
-  /** The usage of these containers, as the runtime has measured it last. Does not wait. */
+  /** Returns the runtime's last measurement of these containers, without waiting. */
   readonly containerStats?: (ids: readonly string[]) => ReadonlyMap<string, Partial<UsageValues>>;
 }
 

@@ -23,7 +23,7 @@ const unknownKind = { usage: 'mount', filesIn: '' } as const;
 /** Their folders take some milliseconds. Then the search yields to the event loop. */
 const podsPerIteration = 25;
 
-/** @param mounts those below `podsFolder`, in the kernel's order */
+/** @param mounts the mounts below `podsFolder`, in the kernel's order: of several mounts at one path, the last one counts */
 export async function findVolumes(podsFolder: string, mounts: readonly MountInfo[]): Promise<VolumeFolder[]> {
   const mountAt = new Map(mounts.map(({ mountPoint, fsType, device }) => [mountPoint, { fsType, device }]));
   const found: VolumeFolder[] = [];

@@ -1,4 +1,4 @@
-/** Walks trees in this thread: those on the node's own disks. */
+/** Walks the trees on the node's own disks, in this thread. */
 import type { HelperOperations } from '../../../shared/contracts/helper.ts';
 import { measureTrees } from '../../../shared/tree-usage/measure-trees.ts';
 

@@ -24,6 +24,7 @@ export interface MountMeasurerOptions<V extends MountedVolume> {
 }
 
 const memoryFilesystems = new Set(['tmpfs', 'ramfs', 'hugetlbfs']);
+/** How long a device is left alone after its first hang. Each further hang doubles the time. */
 const firstHangDelayMs = 5 * 60_000;
 const maxHangDelayMs = 60 * 60_000;
 

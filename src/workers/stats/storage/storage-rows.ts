@@ -28,6 +28,7 @@ export class StorageRows {
     try {
       this.#table.put(identity, { ...unknownFilesystem, isMountPoint: false, isLowerBound: false, ...values });
     } catch (err) {
+      // RangeError: a text is longer than its column.
       if (!(err instanceof TableFullError || err instanceof RangeError)) throw err;
       if (!this.#hasRefused)
         this.#logger.error({ err, podUID: identity.podUID, name: identity.name }, 'Can’t store the disk usage of a pod');

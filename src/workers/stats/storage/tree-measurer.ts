@@ -27,6 +27,7 @@ export interface TreeMeasurerOptions {
 
 /** The share of a core. It includes the start of the helper process. */
 const cpuShare = 0.05;
+/** The processor time of one request: for each tree, and in all. A walk that does not end continues with a later request. */
 const slice = { treeCpuMs: 5, totalCpuMs: 20 } as const;
 /** What a request costs both processes beside the walks: encoding, and two wake-ups. */
 const requestCpuMs = 0.3;

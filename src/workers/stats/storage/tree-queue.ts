@@ -50,7 +50,8 @@ const maxTreesPerRequest = 32;
 const maxBegun = 32;
 /** A tree uses at most a fiftieth of a core, so that there is budget for others. */
 const minIdleFactor = 50;
-const firstHangDelayMs = 30_000;
+/** Doubled for each earlier hang: a minute after the second one. The first hang delays a tree only by its period. */
+const hangDelayBaseMs = 30_000;
 const maxHangDelayMs = 60 * 60_000;
 
 export class TreeQueue {
@@ -89,13 +90,13 @@ export class TreeQueue {
     else this.#pods.set(tree.podUID, new Map([[tree.id, state]]));
   }
 
-  /** The trees of the next request, one of each pod. Empty: none is due. */
+  /** Returns the trees of the next request, at most one of each pod. Empty: none is due. */
   next(nowMs: number): TreeRequest[] {
     const chosen: State[] = [];
     for (const pod of this.#pods.values()) {
       const state = mostOverdue(pod.values(), nowMs);
       if (!state) continue;
-      // A suspect is measured alone: it waits until its pod is the first.
+      // A suspect tree is measured alone, so it waits until its pod is the first.
       if (state.isSuspect && chosen.length > 0) continue;
       chosen.push(state);
       if (state.isSuspect || chosen.length === maxTreesPerRequest) break;
@@ -150,7 +151,7 @@ export class TreeQueue {
     const [culprit] = states;
     if (requested.length > 1 || !culprit) return null;
     // The first time it may be chance: somebody may have ended the process.
-    const delayMs = culprit.hangs === 0 ? culprit.tree.periodMs : Math.min(firstHangDelayMs * 2 ** culprit.hangs, maxHangDelayMs);
+    const delayMs = culprit.hangs === 0 ? culprit.tree.periodMs : Math.min(hangDelayBaseMs * 2 ** culprit.hangs, maxHangDelayMs);
     culprit.dueAtMs = nowMs + delayMs;
     culprit.hangs += 1;
     return culprit.hangs > 1 ? culprit.tree : null;
