@@ -42,8 +42,8 @@ export async function renderMetricsPage(
   const { main, stats, segments } = sources;
   if (page === 'resource') return encodeFamilies(stats.resource(), format);
   if (page === 'cadvisor') {
-    const ofRuntime = sources.metricsProvider === 'cri' ? await main.runtimeMetrics(format) : undefined;
-    return ofRuntime ? joined(ofRuntime, encodeFamilies(stats.machine(), format)) : encodeFamilies(stats.cadvisor(), format);
+    const runtimeMetrics = sources.metricsProvider === 'cri' ? await main.runtimeMetrics(format) : undefined;
+    return runtimeMetrics ? joined(runtimeMetrics, encodeFamilies(stats.machine(), format)) : encodeFamilies(stats.cadvisor(), format);
   }
   await observeProcess();
   if (page === 'slis') return encodeFamilies(collectMetrics(segments, [...Object.values(sli), startTime]), format);

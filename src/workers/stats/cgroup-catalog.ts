@@ -92,8 +92,8 @@ export class CgroupCatalog {
     }
     found.push(pod.identity);
     const byID = new Map(items.map((item) => [item.id as string, item]));
-    const known = new Set(Array.from(pod.children.values(), ({ containerID }) => containerID as string));
-    if ([...byID.keys()].some((id) => !known.has(id))) this.#addChildren(pod, byID, known);
+    const knownIDs = new Set(Array.from(pod.children.values(), ({ containerID }) => containerID as string));
+    if ([...byID.keys()].some((id) => !knownIDs.has(id))) this.#addChildren(pod, byID, knownIDs);
     for (const [childPath, child] of pod.children) {
       const item = byID.get(child.containerID);
       if (!item) {
@@ -107,10 +107,10 @@ export class CgroupCatalog {
     }
   }
 
-  #addChildren({ identity, children }: KnownPod, byID: ReadonlyMap<string, SnapshotItem>, known: ReadonlySet<string>): void {
+  #addChildren({ identity, children }: KnownPod, byID: ReadonlyMap<string, SnapshotItem>, knownIDs: ReadonlySet<string>): void {
     for (const directory of this.#children(identity.path)) {
       const item = byID.get(containerIDOfCgroup(directory));
-      if (!item || known.has(item.id)) continue;
+      if (!item || knownIDs.has(item.id)) continue;
       const path = join(identity.path, directory);
       const { kind, podName, podNamespace, containerName, image, createdAtMs } = item;
       children.set(path, {

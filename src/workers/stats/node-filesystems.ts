@@ -26,9 +26,9 @@ export function pickNodeMounts(mounts: readonly MountInfo[], rootDir: string): N
     if (picked.size < maxNodeFilesystems && !picked.has(device) && Buffer.byteLength(device) <= maxDeviceBytes)
       picked.set(device, { device, mountPoint, deviceNumber });
   };
-  const ofNode = mounts.filter(({ mountPoint }) => !isWithin(mountPoint, `${rootDir}/pods`));
-  for (const mount of ofNode) if (deviceTypes.test(mount.fsType)) add(mount.source, mount);
-  for (const mount of ofNode) {
+  const mountsOutsidePods = mounts.filter(({ mountPoint }) => !isWithin(mountPoint, `${rootDir}/pods`));
+  for (const mount of mountsOutsidePods) if (deviceTypes.test(mount.fsType)) add(mount.source, mount);
+  for (const mount of mountsOutsidePods) {
     const { fsType, source, device, mountPoint } = mount;
     if (fsType === 'overlay' && mountPoint === '/') add(`${source}_${device.replace(':', '-')}`, mount);
     // A sandbox's /dev/shm is mounted in the runtime's folder.

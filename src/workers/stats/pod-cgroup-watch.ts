@@ -66,10 +66,10 @@ export class PodCgroupWatch {
   #watchExisting(): boolean {
     const levels = this.#levels();
     // The kernel reports the removal of a cgroup only to the watch of its parent.
-    const wanted = new Set([dirname(levels[0]!), ...levels].map(closestExisting));
-    for (const folder of this.#watched.keys()) if (!wanted.has(folder)) this.#unwatch(folder);
+    const foldersToWatch = new Set([dirname(levels[0]!), ...levels].map(closestExisting));
+    for (const folder of this.#watched.keys()) if (!foldersToWatch.has(folder)) this.#unwatch(folder);
     let shouldRepeat = false;
-    for (const folder of wanted) {
+    for (const folder of foldersToWatch) {
       const inode = statSync(folder, { throwIfNoEntry: false })?.ino;
       // Another inode: the folder was removed and created again, which ends its watch.
       if (this.#watched.get(folder)?.inode === inode) continue;

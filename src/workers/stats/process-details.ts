@@ -61,20 +61,20 @@ export class ProcessDetailsSampler<K> {
     this.#sample += 1;
     for (const key of this.#counts.keys()) if (!cgroups.has(key)) this.#forget(key);
     this.#begin(cgroups);
-    let left = maxFilesPerSample;
-    let untilPause = filesPerIteration;
-    let open = [...this.#counts.values()].filter(({ steps }) => steps).sort((a, b) => a.beganIn - b.beganIn);
-    while (open.length > 0 && left > 0) {
-      for (const count of open) {
-        const read = advance(count, Math.min(left, filesPerTurn));
-        left -= read;
-        untilPause -= read;
-        if (left <= 0) return;
-        if (untilPause > 0) continue;
-        untilPause = filesPerIteration;
+    let filesLeft = maxFilesPerSample;
+    let filesUntilPause = filesPerIteration;
+    let unfinished = [...this.#counts.values()].filter(({ steps }) => steps).sort((a, b) => a.beganIn - b.beganIn);
+    while (unfinished.length > 0 && filesLeft > 0) {
+      for (const count of unfinished) {
+        const read = advance(count, Math.min(filesLeft, filesPerTurn));
+        filesLeft -= read;
+        filesUntilPause -= read;
+        if (filesLeft <= 0) return;
+        if (filesUntilPause > 0) continue;
+        filesUntilPause = filesPerIteration;
         await nextIteration();
       }
-      open = open.filter(({ steps }) => steps);
+      unfinished = unfinished.filter(({ steps }) => steps);
     }
   }
 
@@ -139,8 +139,8 @@ export interface CountStep {
 /** Counts in steps of about a tenth of a millisecond. Ending the generator early closes the open directory. */
 export function* countFiles(proc: string, readProcesses: () => string): Generator<CountStep> {
   const pids = readProcesses();
-  const first = Number.parseInt(pids, 10);
-  const maxOpenFiles = first > 0 ? readMaxOpenFiles(join(proc, String(first), 'limits')) : NaN;
+  const firstPID = Number.parseInt(pids, 10);
+  const maxOpenFiles = firstPID > 0 ? readMaxOpenFiles(join(proc, String(firstPID), 'limits')) : NaN;
   let fileDescriptors = 0;
   let sockets = 0;
   let read = 0;

@@ -208,30 +208,30 @@ export class UsageSampler {
   /** Samples one cgroup. Returns false when the cgroup is gone. */
   #store(measured: Measured): boolean {
     const { identity, reader, row } = measured;
-    const ofCgroup = reader.read();
-    if (!ofCgroup) return false;
-    const hasRun = ofCgroup.cpuUsageNs > 0n;
+    const cgroupValues = reader.read();
+    if (!cgroupValues) return false;
+    const hasRun = cgroupValues.cpuUsageNs > 0n;
     const pids = reader.readProcesses(hasRun);
     measured.isEmpty = identity.kind === 'container' && identity.path !== '' && !hasRun && pids === '';
     const { processes: runtimeProcesses, network: runtimeNetwork, ...runtimeValues } = this.#withoutCgroup.valuesOf(identity);
     // The zeros of an empty cgroup are not shown: the processes of the container run elsewhere.
-    const ofRuntime = { ...(measured.isEmpty && unknownUsage), ...runtimeValues };
-    const values = { ...ofCgroup, ...ofRuntime };
-    const sampledAtMs = ofRuntime.sampledAtMs ?? this.#options.clock.now();
+    const overridingValues = { ...(measured.isEmpty && unknownUsage), ...runtimeValues };
+    const values = { ...cgroupValues, ...overridingValues };
+    const sampledAtMs = overridingValues.sampledAtMs ?? this.#options.clock.now();
     if (measured.samplesUntilLimits === 0) measured.limits = reader.readLimits();
     // Counts down to 0, and then begins again.
     measured.samplesUntilLimits = (measured.samplesUntilLimits + samplesPerLimits - 1) % samplesPerLimits;
     const { last } = measured;
     // A runtime may measure less often than the kubelet asks.
-    const isSame = last?.sampledAtMs === sampledAtMs;
-    const computed = isSame ? last.cpuNanoCores : computeNanoCores(last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs });
+    const isSameSample = last?.sampledAtMs === sampledAtMs;
+    const computedNanoCores = isSameSample ? last.cpuNanoCores : computeNanoCores(last, { cpuUsageNs: values.cpuUsageNs, sampledAtMs });
     // A runtime that has measured only once reports a rate of 0.
-    const cpuNanoCores = ofRuntime.cpuNanoCores || computed;
+    const cpuNanoCores = overridingValues.cpuNanoCores || computedNanoCores;
     this.#table.put(row, {
       ...values,
       ...measured.limits,
-      ...this.#rootValues(identity, ofCgroup),
-      ...ofRuntime,
+      ...this.#rootValues(identity, cgroupValues),
+      ...overridingValues,
       sampledAtMs,
       cpuNanoCores,
       // The runtime only counts the processes of a whole pod, which the sandbox's row gets.
@@ -286,8 +286,8 @@ export class UsageSampler {
       const { podUID, podName, podNamespace } = item;
       names.set(podUID, { podName, podNamespace });
       if (item.state !== 'running') continue;
-      const ofPod = running.get(podUID);
-      if (ofPod) ofPod.push(item);
+      const podItems = running.get(podUID);
+      if (podItems) podItems.push(item);
       else running.set(podUID, [item]);
     }
     return { running, names };

@@ -62,9 +62,9 @@ const maxTimerMs = 2 ** 31 - 1;
 async function run(call: Call, path: string, { methods, calls, limitRate }: CallContext): Promise<void> {
   calls.add(call);
   try {
-    const known = await methods();
-    const method = Object.hasOwn(known, path) ? known[path] : undefined;
-    if (!method) throw new GrpcError(statusCode.UNIMPLEMENTED, unknownMethod(path, Object.keys(known)));
+    const knownMethods = await methods();
+    const method = Object.hasOwn(knownMethods, path) ? knownMethods[path] : undefined;
+    if (!method) throw new GrpcError(statusCode.UNIMPLEMENTED, unknownMethod(path, Object.keys(knownMethods)));
     const request = unframeMessage(await call.readRequest());
     if (method.kind === 'unary') {
       limitRate();
@@ -82,10 +82,10 @@ async function run(call: Call, path: string, { methods, calls, limitRate }: Call
 }
 
 /** Go's messages. */
-function unknownMethod(path: string, known: readonly string[]): string {
+function unknownMethod(path: string, knownPaths: readonly string[]): string {
   const [, service = '', method = ''] = /^\/(.+)\/([^/]*)$/.exec(path) ?? [];
   if (service === '') return `malformed method name: ${JSON.stringify(path)}`;
-  return known.some((name) => name.startsWith(`/${service}/`))
+  return knownPaths.some((knownPath) => knownPath.startsWith(`/${service}/`))
     ? `unknown method ${method} for service ${service}`
     : `unknown service ${service}`;
 }

@@ -15,7 +15,7 @@ export class CompressedLog {
   readonly #blocks: AsyncIterator<Buffer>;
   readonly #ended: Promise<void>;
   /** The block that `peek` has read and `read` has not returned yet. */
-  #first: Buffer | null = null;
+  #peeked: Buffer | null = null;
 
   private constructor(path: string, handle: FileHandle) {
     this.path = path;
@@ -37,15 +37,15 @@ export class CompressedLog {
 
   /** Returns the first block; `read` still returns it. Empty for an empty log. */
   async peek(): Promise<Buffer> {
-    this.#first ??= (await this.read()) ?? Buffer.alloc(0);
-    return this.#first;
+    this.#peeked ??= (await this.read()) ?? Buffer.alloc(0);
+    return this.#peeked;
   }
 
   /** Returns the next bytes, null at the end. */
   async read(): Promise<Buffer | null> {
-    const first = this.#first;
-    this.#first = null;
-    if (first && first.length > 0) return first;
+    const peeked = this.#peeked;
+    this.#peeked = null;
+    if (peeked && peeked.length > 0) return peeked;
     const { done, value } = await this.#blocks.next().catch((err: unknown) => {
       throw new Error(`failed to read log file ${goQuote(this.path)}: ${messageOf(err)}`, { cause: err });
     });

@@ -24,7 +24,7 @@ class ContainerLogsHandler implements ContainerLogs {
   readonly #deps: ContainerLogsDependencies;
   readonly #followers: Followers;
   /** The open requests: the controller aborts a request, and the value is the namespace of the pod. */
-  readonly #open = new Map<AbortController, string>();
+  readonly #openRequests = new Map<AbortController, string>();
 
   constructor(dependencies: ContainerLogsDependencies) {
     this.#deps = dependencies;
@@ -33,27 +33,27 @@ class ContainerLogsHandler implements ContainerLogs {
 
   async serve(_: IncomingMessage, response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams): Promise<void> {
     const { namespace } = target;
-    const ofNamespace = this.#open.values().reduce((count, each) => count + Number(each === namespace), 0);
-    const refusal = refuseReader({ total: this.#open.size, ofNamespace }, namespace);
+    const ofNamespace = this.#openRequests.values().reduce((count, openNamespace) => count + Number(openNamespace === namespace), 0);
+    const refusal = refuseReader({ total: this.#openRequests.size, ofNamespace }, namespace);
     if (refusal !== null) return sendText(response, 429, refusal, { 'Retry-After': '1' });
     const disconnected = new AbortController();
     const onClose = () => disconnected.abort();
     response.once('close', onClose);
     // A listener is required; the `close` event follows.
     response.on('error', onClose);
-    this.#open.set(disconnected, namespace);
+    this.#openRequests.set(disconnected, namespace);
     try {
       await this.#serve(response, target, query, disconnected.signal);
     } catch (err) {
       this.#fail(response, target, err);
     } finally {
-      this.#open.delete(disconnected);
+      this.#openRequests.delete(disconnected);
       response.off('close', onClose);
     }
   }
 
   close(): void {
-    for (const reader of this.#open.keys()) reader.abort();
+    for (const reader of this.#openRequests.keys()) reader.abort();
   }
 
   async #serve(response: ServerResponse, target: ContainerLogsTarget, query: URLSearchParams, disconnected: AbortSignal): Promise<void> {

@@ -19,18 +19,18 @@ const heldLength = 512 * 1024;
 
 export function createPodLists(main: Pick<MainApi, 'podListUIDs' | 'podListItems'>): ReplyPodList {
   const queue = new PortionQueue((list, uids) => main.podListItems(list, uids));
-  let open = 0;
+  let openReplies = 0;
 
   async function* pieces(list: PodListName, uids: readonly PodUID[]): AsyncGenerator<string | Uint8Array> {
-    open += 1;
+    openReplies += 1;
     try {
       yield '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[';
       let isFirst = true;
-      for (let at = 0; at < uids.length;) {
-        const { taken, json, release } = await queue.take(list, uids.slice(at));
+      for (let nextIndex = 0; nextIndex < uids.length;) {
+        const { taken, json, release } = await queue.take(list, uids.slice(nextIndex));
         try {
           // At least one, so that the loop ends in any case.
-          at += Math.max(1, taken);
+          nextIndex += Math.max(1, taken);
           if (json.length === 0) continue;
           if (!isFirst) yield ',';
           isFirst = false;
@@ -41,12 +41,12 @@ export function createPodLists(main: Pick<MainApi, 'podListUIDs' | 'podListItems
       }
       yield ']}';
     } finally {
-      open -= 1;
+      openReplies -= 1;
     }
   }
 
   return async (list) => {
-    if (open >= maxOpenReplies) return withConnectionClose(error(503, 'too many clients have not taken their responses'));
+    if (openReplies >= maxOpenReplies) return withConnectionClose(error(503, 'too many clients have not taken their responses'));
     try {
       return inPieces(pieces(list, await main.podListUIDs(list)), 'application/json', heldLength);
     } catch (err) {

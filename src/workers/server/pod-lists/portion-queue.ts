@@ -24,8 +24,8 @@ export class PortionQueue {
   readonly #fetch: (list: PodListName, uids: readonly PodUID[]) => Promise<PodListItems>;
   /** The portions that are queued or being fetched, by list and UIDs. */
   readonly #waiting = new Map<string, SharedPortion>();
-  /** Settles when the last fetch has ended. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** Settles when the last queued fetch has ended. */
+  #lastFetch: Promise<unknown> = Promise.resolve();
   #heldBytes = 0;
   #onRelease: (() => void) | null = null;
 
@@ -51,9 +51,9 @@ export class PortionQueue {
   }
 
   #enqueue(key: string, list: PodListName, uids: readonly PodUID[]): SharedPortion {
-    const shared: SharedPortion = { users: 0, items: this.#fetchAfter(this.#last, key, list, uids) };
+    const shared: SharedPortion = { users: 0, items: this.#fetchAfter(this.#lastFetch, key, list, uids) };
     this.#waiting.set(key, shared);
-    this.#last = shared.items.catch(() => {});
+    this.#lastFetch = shared.items.catch(() => {});
     return shared;
   }
 

@@ -72,11 +72,11 @@ function toRendered(row: CgroupUsage, filesystems: readonly NodeFilesystem[], na
   const { values, identity } = row;
   const io = values.io === '[]' ? none : (JSON.parse(values.io) as DeviceIo[]);
   const network = values.network === '[]' ? none : (JSON.parse(values.network) as InterfaceUsage[]);
-  const named = io.map((each) => ({ ...each, deviceName: nameOf(each.device) }));
+  const namedIo = io.map((each) => ({ ...each, deviceName: nameOf(each.device) }));
   return {
     row,
     parsed: {
-      io: named.map((each) => ({ ...each, labels: extraLabels({ device: each.deviceName }) })),
+      io: namedIo.map((each) => ({ ...each, labels: extraLabels({ device: each.deviceName }) })),
       network: network.map((each) => ({ ...each, labels: extraLabels({ interface: each.name }) })),
       filesystems: filesystems.map((each) => ({ ...each, labels: extraLabels({ device: each.device }) })),
     },
@@ -87,10 +87,10 @@ const none: readonly never[] = [];
 
 function filesystemsOf(
   row: CgroupUsage,
-  ofNode: readonly NodeFilesystem[],
+  nodeFilesystems: readonly NodeFilesystem[],
   layerOf: CadvisorPageOptions['layerOf'],
 ): readonly NodeFilesystem[] {
-  if (row.identity.kind === 'root') return ofNode;
+  if (row.identity.kind === 'root') return nodeFilesystems;
   const layer = layerOf?.(row);
   return layer ? [layer] : none;
 }
@@ -152,8 +152,8 @@ function addMachine(list: FamilyList, { bootID, machineID, systemUUID, ...machin
   add('machine_swap_bytes', 'Amount of swap memory available on the machine.', machine.swapBytes);
   add('machine_nvm_avg_power_budget_watts', 'NVM power budget.', 0);
   for (const mode of ['app_direct_mode', 'memory_mode']) {
-    const ofMode = labelsOf({ boot_id: bootID, machine_id: machineID, mode, system_uuid: systemUUID });
-    list.add('machine_nvm_capacity', 'gauge', 'NVM capacity value labeled by NVM mode (memory mode or app direct mode).', ofMode, 0);
+    const modeLabels = labelsOf({ boot_id: bootID, machine_id: machineID, mode, system_uuid: systemUUID });
+    list.add('machine_nvm_capacity', 'gauge', 'NVM capacity value labeled by NVM mode (memory mode or app direct mode).', modeLabels, 0);
   }
 }
 

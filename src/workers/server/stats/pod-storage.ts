@@ -84,9 +84,9 @@ function layerOf({ containerName, containerID }: CgroupUsage['identity'], storag
 /** Returns one entry for each volume of the pod: two volumes may use one claim. */
 function volumeStats(usage: VolumeUsage, claimedVolumes: readonly ClaimedVolumeRow[]): string[] {
   const fields = filesystemFields(usage, usage);
-  const ofClaim = claimedVolumes.filter(({ plugin, folder }) => plugin === usage.plugin && folder === usage.name);
-  if (ofClaim.length === 0) return [`{${fields},"name":${JSON.stringify(usage.name)}}`];
-  return ofClaim.map(
+  const claimsOfVolume = claimedVolumes.filter(({ plugin, folder }) => plugin === usage.plugin && folder === usage.name);
+  if (claimsOfVolume.length === 0) return [`{${fields},"name":${JSON.stringify(usage.name)}}`];
+  return claimsOfVolume.map(
     ({ volume, claim, namespace }) =>
       `{${fields},"name":${JSON.stringify(volume)},"pvcRef":{"name":${JSON.stringify(claim)},"namespace":${JSON.stringify(namespace)}}}`,
   );

@@ -31,7 +31,7 @@ export async function proxyUpgrade(
   { url, deadlineMs, idleTimeoutMs, translation, signal, onUpgraded }: ProxyOptions,
 ): Promise<StreamEnd | 'refused'> {
   const client = socket as Socket;
-  const answered = await dialRuntime({
+  const dialed = await dialRuntime({
     url,
     method: translation ? 'POST' : (request.method ?? 'GET'),
     headers: (host) => {
@@ -43,21 +43,21 @@ export async function proxyUpgrade(
     signal,
   });
   if (signal.aborted) {
-    answered.response.destroy();
+    dialed.response.destroy();
     throw signal.reason;
   }
-  if (!answered.upgraded) {
-    const { statusCode = 0 } = answered.response;
+  if (!dialed.upgraded) {
+    const { statusCode = 0 } = dialed.response;
     if (statusCode < 400) {
-      answered.response.destroy();
+      dialed.response.destroy();
       throw new Error(`invalid upgrade response: status code ${statusCode}`);
     }
-    await relay(answered.response, response);
+    await relay(dialed.response, response);
     return 'refused';
   }
-  const runtime = answered.socket;
+  const runtime = dialed.socket;
   runtime.on('error', () => runtime.destroy());
-  if (translation && !/spdy\/3\.1/i.test(answered.response.headers.upgrade ?? '')) {
+  if (translation && !/spdy\/3\.1/i.test(dialed.response.headers.upgrade ?? '')) {
     runtime.destroy();
     throw new Error('unable to upgrade: missing upgrade headers in response');
   }
@@ -69,13 +69,13 @@ export async function proxyUpgrade(
   try {
     onUpgraded();
     response.detachSocket(client);
-    client.write(translation ? webSocketHead(request, answered.response, translation) : switchingHead(answered.response), 'latin1');
+    client.write(translation ? webSocketHead(request, dialed.response, translation) : switchingHead(dialed.response), 'latin1');
     if (translation) {
       client.write(translation.initialBytes.toClient);
       runtime.write(translation.initialBytes.toRuntime);
     }
     // Puts back the bytes that were read with the headers.
-    if (answered.head.length > 0) runtime.unshift(answered.head);
+    if (dialed.head.length > 0) runtime.unshift(dialed.head);
     if (head.length > 0) client.unshift(head);
     return await joinConnections({ client, runtime, idleTimeoutMs, translation });
   } finally {
@@ -90,8 +90,12 @@ function switchingHead({ statusMessage, rawHeaders }: IncomingMessage): string {
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
-function webSocketHead({ headers }: IncomingMessage, { headers: answered }: IncomingMessage, { subprotocol }: StreamTranslation): string {
-  const chosenProtocol = answered['x-stream-protocol-version'];
+function webSocketHead(
+  { headers }: IncomingMessage,
+  { headers: runtimeHeaders }: IncomingMessage,
+  { subprotocol }: StreamTranslation,
+): string {
+  const chosenProtocol = runtimeHeaders['x-stream-protocol-version'];
   return webSocketHandshakeResponse(
     headers['sec-websocket-key'] ?? '',
     subprotocol(typeof chosenProtocol === 'string' ? chosenProtocol : ''),

@@ -47,7 +47,7 @@ export function createStreaming(dependencies: StreamingDependencies): Streaming 
 class StreamHandler implements Streaming {
   readonly #deps: StreamingDependencies;
   /** One for each request in progress. */
-  readonly #open = new Set<AbortController>();
+  readonly #openRequests = new Set<AbortController>();
 
   constructor(dependencies: StreamingDependencies) {
     this.#deps = dependencies;
@@ -112,7 +112,7 @@ class StreamHandler implements Streaming {
   }
 
   close(): void {
-    for (const stream of this.#open) stream.abort(new Error('the server is closing'));
+    for (const request of this.#openRequests) request.abort(new Error('the server is closing'));
   }
 
   async #stream(
@@ -152,12 +152,12 @@ class StreamHandler implements Streaming {
     { namespace, pod, uid, container }: PodTarget & { readonly container?: string },
     act: (resolved: FoundContainer, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    if (this.#open.size >= maxStreams) return sendText(response, 429, tooManyStreams, retryAfter);
+    if (this.#openRequests.size >= maxStreams) return sendText(response, 429, tooManyStreams, retryAfter);
     const disconnected = new AbortController();
     const { socket } = request;
     const onClose = () => disconnected.abort(new Error('the client is disconnected'));
     socket.once('close', onClose);
-    this.#open.add(disconnected);
+    this.#openRequests.add(disconnected);
     try {
       const query = { purpose, namespace, pod, ...(uid && { podUID: uid }), ...(container !== undefined && { container }) };
       const resolved = await this.#deps.resolveContainer(query);
@@ -166,7 +166,7 @@ class StreamHandler implements Streaming {
     } catch (err) {
       this.#fail({ purpose, pod: `${namespace}/${pod}`, container }, response, err, disconnected.signal);
     } finally {
-      this.#open.delete(disconnected);
+      this.#openRequests.delete(disconnected);
       socket.off('close', onClose);
     }
   }

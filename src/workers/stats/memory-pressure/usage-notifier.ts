@@ -76,8 +76,8 @@ export class UsageNotifier {
   }
 
   #register(thresholds: readonly { directory: string; bytes: number }[]): void {
-    const wanted = JSON.stringify(thresholds);
-    if (wanted === this.#registered && this.#event) return;
+    const wantedThresholds = JSON.stringify(thresholds);
+    if (wantedThresholds === this.#registered && this.#event) return;
     const event = new EventFd();
     try {
       for (const { directory, bytes } of thresholds) registerThreshold(directory, event.fd, bytes);
@@ -87,7 +87,7 @@ export class UsageNotifier {
     }
     this.#event?.close();
     this.#event = event;
-    this.#registered = wanted;
+    this.#registered = wantedThresholds;
     this.#options.logger.debug({ thresholds }, 'Asked the kernel for notifications of memory usage');
   }
 }

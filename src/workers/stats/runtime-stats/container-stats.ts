@@ -27,11 +27,11 @@ export interface ContainerStatsOptions {
 export class RuntimeContainerStats {
   readonly #options: ContainerStatsOptions;
   #runtime: ReturnType<ContainerStatsOptions['connect']> | undefined;
-  #last: { readonly values: ReadonlyMap<string, Partial<UsageValues>>; readonly atMs: number } | undefined;
+  #lastReply: { readonly values: ReadonlyMap<string, Partial<UsageValues>>; readonly atMs: number } | undefined;
   #isReading = false;
   #notBeforeMs = -Infinity;
   /** The error that was logged last. A call that succeeds clears it. */
-  #logged = '';
+  #lastLoggedError = '';
 
   constructor(options: ContainerStatsOptions) {
     this.#options = options;
@@ -39,10 +39,10 @@ export class RuntimeContainerStats {
 
   /** Returns the values of the last reply, and begins a call. */
   of(ids: readonly string[]): ReadonlyMap<string, Partial<UsageValues>> {
-    const last = this.#last;
+    const lastReply = this.#lastReply;
     const nowMs = this.#options.clock.monotonic();
     if (ids.length > 0 && nowMs >= this.#notBeforeMs) void this.refresh(new Set(ids));
-    return last && nowMs - last.atMs <= maxAgeMs ? last.values : new Map<string, Partial<UsageValues>>();
+    return lastReply && nowMs - lastReply.atMs <= maxAgeMs ? lastReply.values : new Map<string, Partial<UsageValues>>();
   }
 
   /** Never rejects. Does nothing while a call still waits for its reply. */
@@ -54,12 +54,12 @@ export class RuntimeContainerStats {
       const runtime = await (this.#runtime ??= connect());
       const { stats } = await runtime.call('listContainerStats', { filter: {} }, { deadlineMs });
       const measured = stats.filter(({ attributes, memory }) => ids.has(attributes?.id ?? '') && memory?.workingSetBytes);
-      this.#last = { values: new Map(measured.map((each) => [each.attributes!.id, containerValues(each)])), atMs: clock.monotonic() };
-      this.#logged = '';
+      this.#lastReply = { values: new Map(measured.map((each) => [each.attributes!.id, containerValues(each)])), atMs: clock.monotonic() };
+      this.#lastLoggedError = '';
     } catch (err) {
       if (isUnimplemented(err)) this.#notBeforeMs = clock.monotonic() + retryUnimplementedMs;
-      if (String(err) !== this.#logged) logger.warn({ err }, 'The runtime has no stats of containers without a cgroup');
-      this.#logged = String(err);
+      if (String(err) !== this.#lastLoggedError) logger.warn({ err }, 'The runtime has no stats of containers without a cgroup');
+      this.#lastLoggedError = String(err);
     } finally {
       this.#isReading = false;
     }

@@ -26,10 +26,10 @@ export interface RuntimeStatsOptions {
 
 export class RuntimeStats {
   readonly #options: RuntimeStatsOptions;
-  #last: { readonly stats: readonly PodSandboxStats[]; readonly atMs: number } | undefined;
+  #lastReply: { readonly stats: readonly PodSandboxStats[]; readonly atMs: number } | undefined;
   #isReading = false;
   /** The error that was logged last. A call that succeeds clears it. */
-  #logged = '';
+  #lastLoggedError = '';
   #descriptors: readonly MetricDescriptor[] | undefined;
 
   constructor(options: RuntimeStatsOptions) {
@@ -43,10 +43,10 @@ export class RuntimeStats {
     const { runtime, clock } = this.#options;
     try {
       const { stats } = await runtime.call('listPodSandboxStats', { filter: {} }, { deadlineMs });
-      this.#last = { stats, atMs: clock.monotonic() };
-      this.#logged = '';
+      this.#lastReply = { stats, atMs: clock.monotonic() };
+      this.#lastLoggedError = '';
     } catch (err) {
-      if (isUnimplemented(err)) this.#last = undefined;
+      if (isUnimplemented(err)) this.#lastReply = undefined;
       this.#log(err);
     } finally {
       this.#isReading = false;
@@ -55,9 +55,9 @@ export class RuntimeStats {
 
   /** Returns the last usage by `usageKey`. Empty when the runtime has not answered lately. */
   usage(items: ReadonlyMap<string, SnapshotItem>): ReadonlyMap<string, RuntimeUsage> {
-    const last = this.#last;
-    const isRecent = last !== undefined && this.#options.clock.monotonic() - last.atMs <= maxAgeMs;
-    return isRecent ? toUsage(last.stats, items) : new Map<string, RuntimeUsage>();
+    const lastReply = this.#lastReply;
+    const isRecent = lastReply !== undefined && this.#options.clock.monotonic() - lastReply.atMs <= maxAgeMs;
+    return isRecent ? toUsage(lastReply.stats, items) : new Map<string, RuntimeUsage>();
   }
 
   /** Returns the metrics of containers; undefined when the runtime has none. Rejects when the runtime does not answer in time. */
@@ -78,8 +78,8 @@ export class RuntimeStats {
   /** Logs each error once, because it may occur with each sample. */
   #log(err: unknown): void {
     const text = String(err);
-    if (text === this.#logged) return;
-    this.#logged = text;
+    if (text === this.#lastLoggedError) return;
+    this.#lastLoggedError = text;
     this.#options.logger.warn({ err }, 'The runtime has no stats of pods; those of the cgroups are used');
   }
 }

@@ -40,24 +40,24 @@ export class WithoutCgroup {
   ): CgroupIdentity[] {
     const { runtimeUsage, containerStats } = this.#sources;
     const byID = new Map([...items.values()].flat().map((item) => [item.id as string, item]));
-    const measured = runtimeUsage?.(byID) ?? new Map<string, RuntimeUsage>();
-    const known = new Set(found.map(usageKey));
-    const missing = [...byID.values()].filter(({ id }) => !known.has(id) && !measured.has(id));
+    const measuredByRuntime = runtimeUsage?.(byID) ?? new Map<string, RuntimeUsage>();
+    const knownKeys = new Set(found.map(usageKey));
+    const missingItems = [...byID.values()].filter(({ id }) => !knownKeys.has(id) && !measuredByRuntime.has(id));
     // Only from the second sample on: a container may be about to end, or its cgroup about to appear.
-    const asked = missing.filter(({ id, kind }) => kind === 'container' && this.#identities.has(id)).map(({ id }) => id as string);
-    const inSandbox = [...empty].filter((id) => known.has(id) && byID.has(id) && !measured.has(id));
-    asked.push(...inSandbox);
-    const stats = asked.length > 0 && containerStats ? containerStats(asked) : noStats;
-    const rest = missing.map((item): [string, RuntimeUsage] => [
+    const idsToAsk = missingItems.filter(({ id, kind }) => kind === 'container' && this.#identities.has(id)).map(({ id }) => id as string);
+    const inSandbox = [...empty].filter((id) => knownKeys.has(id) && byID.has(id) && !measuredByRuntime.has(id));
+    idsToAsk.push(...inSandbox);
+    const stats = idsToAsk.length > 0 && containerStats ? containerStats(idsToAsk) : noStats;
+    const usageOfMissing = missingItems.map((item): [string, RuntimeUsage] => [
       item.id,
       { identity: identityOfItem(item, item.kind), values: stats.get(item.id) ?? unknownUsage },
     ]);
-    const ofEmpty = inSandbox.map((id): [string, RuntimeUsage] => {
+    const usageOfEmpty = inSandbox.map((id): [string, RuntimeUsage] => {
       const item = byID.get(id)!;
       return [id, { identity: identityOfItem(item, item.kind), values: withoutLimits(stats.get(id)) ?? unknownUsage }];
     });
-    this.#usage = new Map([...measured, ...rest, ...ofEmpty]);
-    const others = [...this.#usage].filter(([key]) => !known.has(key));
+    this.#usage = new Map([...measuredByRuntime, ...usageOfMissing, ...usageOfEmpty]);
+    const others = [...this.#usage].filter(([key]) => !knownKeys.has(key));
     this.#identities = new Map(others.map(([key, { identity }]) => [key, this.#identities.get(key) ?? identity]));
     return [...this.#identities.values()];
   }

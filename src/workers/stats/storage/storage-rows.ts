@@ -8,7 +8,7 @@ const unknownFilesystem = { capacityBytes: NaN, availableBytes: NaN, inodes: NaN
 export class StorageRows {
   readonly #table: StorageWriter;
   readonly #logger: Logger;
-  #wanted = new Set<string>();
+  #wantedKeys = new Set<string>();
   #hasRefused = false;
 
   constructor(storage: SharedArrayBuffer, logger: Logger) {
@@ -18,13 +18,13 @@ export class StorageRows {
 
   /** Removes all rows but these. `put` ignores all others from now on. */
   retain(identities: Iterable<StorageIdentity>): void {
-    this.#wanted = new Set(Array.from(identities, keyOf));
-    for (const identity of this.#table.identities()) if (!this.#wanted.has(keyOf(identity))) this.#table.remove(identity);
+    this.#wantedKeys = new Set(Array.from(identities, keyOf));
+    for (const identity of this.#table.identities()) if (!this.#wantedKeys.has(keyOf(identity))) this.#table.remove(identity);
   }
 
   put(identity: StorageIdentity, values: Pick<StorageValues, 'readAtMs' | 'usedBytes' | 'inodesUsed'> & Partial<StorageValues>): void {
     // A measurement may end after its pod has gone.
-    if (!this.#wanted.has(keyOf(identity))) return;
+    if (!this.#wantedKeys.has(keyOf(identity))) return;
     try {
       this.#table.put(identity, { ...unknownFilesystem, isMountPoint: false, isLowerBound: false, ...values });
     } catch (err) {

@@ -198,11 +198,11 @@ export class StorageSampler {
   /** Returns the writable layers of running containers. `missing` are those that the mount table does not have, or that can't be opened. */
   #findLayers(running: readonly SnapshotItem[], mountTable: string) {
     const containers = running.filter(({ kind }) => kind === 'container');
-    const named = parseWritableLayers(mountTable);
-    const unnamed = containers.map(({ id }) => id).filter((id) => !named.has(id));
-    const paths = new Map([...named, ...this.#layersOfProcesses.find(unnamed, mountTable)]);
-    const present = new Set(paths.values());
-    for (const path of this.#unreadable) if (!present.has(path)) this.#unreadable.delete(path);
+    const foundByMount = parseWritableLayers(mountTable);
+    const idsNotFound = containers.map(({ id }) => id).filter((id) => !foundByMount.has(id));
+    const paths = new Map([...foundByMount, ...this.#layersOfProcesses.find(idsNotFound, mountTable)]);
+    const currentPaths = new Set(paths.values());
+    for (const path of this.#unreadable) if (!currentPaths.has(path)) this.#unreadable.delete(path);
     const layers: { readonly path: string; readonly identity: StorageIdentity }[] = [];
     const missing: StorageIdentity[] = [];
     for (const { podUID, containerName: name, id } of containers) {

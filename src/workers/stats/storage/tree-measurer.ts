@@ -89,8 +89,8 @@ export class TreeMeasurer {
       this.#budget.spend(requestCpuMs + reply.cpuMs - (reply.cpuMs < this.#processCpuMs ? 0 : this.#processCpuMs));
       this.#processCpuMs = reply.cpuMs;
       for (const usage of reply.trees) {
-        const news = this.#queue.onMeasured(usage, clock.monotonic());
-        if (news) onMeasured(usage.id, news);
+        const newUsage = this.#queue.onMeasured(usage, clock.monotonic());
+        if (newUsage) onMeasured(usage.id, newUsage);
         if (usage.outcome !== 'failed') continue;
         onFailed(usage.id);
         this.#logFailure(usage);

@@ -66,20 +66,20 @@ export class TreeQueue {
 
   /** Replaces the list of trees. Returns the IDs of walks that have begun and that nobody needs any more. */
   setTrees(trees: Iterable<Tree>, nowMs: number): string[] {
-    const left = new Map(this.#states);
+    const removed = new Map(this.#states);
     for (const tree of trees) {
-      left.delete(tree.id);
+      removed.delete(tree.id);
       const state = this.#states.get(tree.id);
       if (state) state.tree = tree;
       else this.#add(tree, nowMs);
     }
-    for (const [id, { tree }] of left) {
+    for (const [id, { tree }] of removed) {
       this.#states.delete(id);
       const pod = this.#pods.get(tree.podUID);
       pod?.delete(id);
       if (pod?.size === 0) this.#pods.delete(tree.podUID);
     }
-    return [...left.values()].filter(({ hasBegun }) => hasBegun).map(({ tree }) => tree.id);
+    return [...removed.values()].filter(({ hasBegun }) => hasBegun).map(({ tree }) => tree.id);
   }
 
   #add(tree: Tree, nowMs: number): void {
