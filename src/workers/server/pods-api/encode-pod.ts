@@ -100,7 +100,7 @@ function quantityText(value: unknown): string {
   }
 }
 
-/** Go's zero time has no fields. */
+/** Go writes this zero time as a message without fields. */
 const zeroTimeMs = Date.parse('0001-01-01T00:00:00Z');
 
 /** Whole seconds, as Go's `ProtoTime`: 1 is the seconds, 2 the nanoseconds. */

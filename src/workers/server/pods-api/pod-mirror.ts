@@ -31,6 +31,7 @@ export interface MirrorListener {
 }
 
 export interface PodMirrorOptions {
+  /** Asks main for the changes since the cursor of the last reply. Null: for all pods. */
   readonly changes: (cursor: number | null) => Promise<PodChanges>;
   readonly logger: Logger;
   /** Default: the monotonic clock. */

@@ -29,11 +29,11 @@ export interface JoinOptions {
 /** Resolves when both connections are closed, with the side that ended first. The caller must have added error listeners to both. */
 export function joinConnections({ client, runtime, idleTimeoutMs, translation = null }: JoinOptions): Promise<StreamEnd> {
   return new Promise((resolve) => {
-    let end: StreamEnd | null = null;
+    let endedBy: StreamEnd | null = null;
     let openConnections = 2;
     let linger: NodeJS.Timeout | undefined;
-    const endBy = (side: StreamEnd) => {
-      end ??= side;
+    const noteEnd = (side: StreamEnd) => {
+      endedBy ??= side;
       linger ??= setTimeout(() => {
         client.destroy();
         runtime.destroy();
@@ -42,18 +42,18 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
     const connect = (from: Socket, to: Socket, side: StreamEnd, converter: Converter | undefined) => {
       from.setNoDelay(true);
       from.setKeepAlive(true, keepAliveMs);
-      if (converter) convert(from, to, converter, () => endBy(side));
+      if (converter) convert(from, to, converter, () => noteEnd(side));
       else from.pipe(to);
-      from.once('end', () => endBy(side));
+      from.once('end', () => noteEnd(side));
       from.once('close', () => {
-        endBy(side);
+        noteEnd(side);
         // The other side still gets the bytes sent before. A client connection that is closed with unread input would be reset and lose these bytes.
         if (side === 'runtime') to.end().resume();
         else to.destroySoon();
         openConnections -= 1;
         if (openConnections > 0) return;
         clearTimeout(linger);
-        resolve(end ?? side);
+        resolve(endedBy ?? side);
       });
     };
     connect(client, runtime, 'client', translation?.fromClient);
@@ -61,7 +61,7 @@ export function joinConnections({ client, runtime, idleTimeoutMs, translation = 
     // The timer of the runtime's socket is enough: every byte of either direction is read from or written to that socket.
     client.setTimeout(0);
     runtime.setTimeout(Math.min(idleTimeoutMs, maxTimerMs), () => {
-      end ??= 'idle';
+      endedBy ??= 'idle';
       client.destroy();
       runtime.destroy();
     });

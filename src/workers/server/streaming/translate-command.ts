@@ -28,14 +28,14 @@ export function createCommandTranslation(
   if (stderr) names.push('stderr');
   if (tty) names.push('resize');
   const idOf = (name: StreamName): number | null => (names.includes(name) ? streamID(names.indexOf(name)) : null);
-  const first = stdout ? channels.stdout : stderr ? channels.stderr : channels.error;
+  const greetingChannel = stdout ? channels.stdout : stderr ? channels.stderr : channels.error;
   return {
     subresource,
     protocols: [runtimeProtocol],
     subprotocol: () => commandProtocol,
     initialBytes: {
       // An empty message that shows the client that it is connected.
-      toClient: channelFrame(first, noBytes),
+      toClient: channelFrame(greetingChannel, noBytes),
       toRuntime: openStreams(names.map((streamtype) => ({ streamtype }))),
     },
     fromClient: fromClient({ stdin: idOf('stdin'), resize: idOf('resize') }),
@@ -137,11 +137,11 @@ function fromRuntime({ error, stdout, stderr }: RuntimeStreams): Converter {
     },
     /** Sends the command's status last, in whatever order the runtime's streams ended. */
     end: () => {
-      const last =
+      const finalStatus =
         statusBytes > 0
           ? Buffer.concat(status)
           : Buffer.from(JSON.stringify(error !== null && !openStreams.has(error) ? success : failure(fault)));
-      return Buffer.concat([channelFrame(channels.error, last), closeFrame(closeCodes.normal)]);
+      return Buffer.concat([channelFrame(channels.error, finalStatus), closeFrame(closeCodes.normal)]);
     },
   };
 }

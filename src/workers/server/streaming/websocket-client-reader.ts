@@ -21,6 +21,7 @@ export class WebSocketClientReader {
         const { opcode, data } = piece;
         if (opcode === opcodes.ping) reply.push(webSocketFrame(opcodes.pong, data));
         if (opcode === opcodes.close) finish(closeCodes.normal);
+        // All opcodes of data are lower than those of control frames.
         if (opcode < opcodes.close) {
           const bytes = onPiece(piece);
           if (bytes === null) finish(closeCodes.protocolError);

@@ -101,6 +101,7 @@ export class MemoryPressureWatcher {
       this.#options.pollTimeoutMs ?? defaultPollTimeoutMs,
     );
     usage?.reset();
+    // POLLERR: the trigger is gone.
     if (stallEvents & PollEvent.error) this.#closeStallTrigger();
     if (this.#stop.signal.aborted) return undefined;
     if (usageEvents & PollEvent.readable) return 'usage';
