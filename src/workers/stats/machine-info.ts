@@ -13,7 +13,7 @@ export interface MachinePaths {
 }
 
 const machineIdFiles = ['etc/machine-id', 'var/lib/dbus/machine-id'];
-/** The first one that exists counts: DMI, the device tree, the machine ID. */
+/** The first file with content is used: DMI, the device tree, the machine ID. */
 const systemUuidFiles = ['sys/class/dmi/id/product_uuid', 'proc/device-tree/system-id', 'proc/device-tree/vm,uuid', ...machineIdFiles];
 const osReleaseFiles = ['etc/os-release', 'usr/lib/os-release'];
 

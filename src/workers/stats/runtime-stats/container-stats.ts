@@ -1,5 +1,5 @@
 /**
- * Gets the usage of containers that have no cgroup on this host from the runtime (CRI ListContainerStats): containers in virtual machines, and all containers
+ * Asks the runtime for the usage of containers without a cgroup on this host (CRI ListContainerStats): containers in virtual machines, and all containers
  * without `cgroupsPerQOS`. Each sample makes one call, or none on a node without such containers. Created by the stats thread, whose sampler reads the last
  * reply and never waits for a call.
  */

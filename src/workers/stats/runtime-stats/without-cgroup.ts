@@ -68,7 +68,7 @@ export class WithoutCgroup {
   }
 }
 
-/** Drops the runtime's limits: those of the cgroup count. */
+/** Drops the runtime's limits: the limits of the cgroup are shown instead. */
 function withoutLimits(stats: Partial<UsageValues> | undefined): Partial<UsageValues> | undefined {
   if (!stats) return undefined;
   const { memoryLimitBytes: _memory, memorySwapLimitBytes: _swap, ...usage } = stats;

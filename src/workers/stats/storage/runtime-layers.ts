@@ -1,5 +1,5 @@
 /**
- * Gets the usage of writable layers that the mount table does not have from the runtime: with other snapshotters, with CRI-O, or with a runtime in another mount
+ * Asks the runtime for the usage of writable layers that the mount table does not have: with other snapshotters, with CRI-O, or with a runtime in another mount
  * namespace. One call returns the layers of all containers. It costs the runtime milliseconds for each container, so it is made once a minute, and only while
  * there is such a container.
  */
