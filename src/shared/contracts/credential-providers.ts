@@ -45,9 +45,9 @@ export type PullTokenReply =
       readonly outcome: 'granted';
       readonly serviceAccountUID: string;
       readonly token: string;
-      /** Of the requested annotations those that exist. */
+      /** The requested annotations that the service account has. */
       readonly annotations: Readonly<Record<string, string>>;
     }
-  /** The service account has not all required annotations. */
+  /** The service account lacks a required annotation. */
   | { readonly outcome: 'missing annotation'; readonly annotation: string }
   | { readonly outcome: 'failed'; readonly failure: Failure };

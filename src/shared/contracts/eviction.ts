@@ -1,6 +1,6 @@
 /**
- * What the eviction manager (src/main/eviction) sees now, and what it would do: a dry run, for operators. `kubelet eviction` renders it, and
- * /debug/eviction serves it as JSON. It evicts nothing, reclaims nothing, and changes no condition.
+ * The plan of the eviction manager (src/main/eviction): what it observes now, and what it would do. `kubelet eviction` renders the plan for operators, and
+ * /debug/eviction serves it as JSON. The plan is a dry run: it evicts nothing, reclaims nothing, and changes no condition.
  */
 import type { PodUID } from '../kubernetes/ids.ts';
 import type { QosClass } from '../kubernetes/qos-class.ts';
@@ -18,7 +18,7 @@ export const evictionSignals = [
 ] as const;
 export type EvictionSignal = (typeof evictionSignals)[number];
 
-/** What a signal is short of. Memory and ephemeral storage are in bytes; inodes and processes are counts. */
+/** The resource of which a signal measures the rest. Memory and ephemeral storage are in bytes; inodes and processes are counts. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
 
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
@@ -33,30 +33,30 @@ export interface EvictionPlan {
   readonly lastPassAt: string | null;
   /** Why the last pass could not decide, for example because the usage is not known. Null: it could. */
   readonly problem: string | null;
-  /** Images, and writable layers of containers, on filesystems of their own. Null: not known yet. */
+  /** Whether images, and the writable layers of containers, have filesystems of their own. Null: not known yet. */
   readonly filesystems: { readonly dedicatedImageFs: boolean; readonly splitContainerFs: boolean } | null;
   readonly pressureTransitionPeriodSeconds: number;
   readonly maxPodGracePeriodSeconds: number;
   /** The conditions that the Node reports. */
   readonly conditions: readonly PlannedCondition[];
-  /** The observed signals. One that could not be observed is missing. */
+  /** A signal that could not be observed is absent. */
   readonly signals: readonly ObservedSignal[];
   /** In the order of `evictionSignals`, hard before soft. */
   readonly thresholds: readonly PlannedThreshold[];
-  /** Node-level reclaim runs. No other begins before its end. */
+  /** Node-level reclaim runs. The next one begins only after its end. */
   readonly isReclaiming: boolean;
-  /** What a pass would do now for a starved resource. Null: no threshold asks for it. */
+  /** What a pass would do now for a starved resource. Null: no threshold requires an action. */
   readonly action: PlannedAction | null;
   /** The pods, in the order in which they would be evicted for `ranking.signal`. */
   readonly ranking: PodRanking;
-  /** Pods that exceed a limit of local storage. A pass evicts all of them first, and nothing else then. */
+  /** Pods that exceed a limit of local storage. A pass that finds such pods evicts all of them, and does nothing else. */
   readonly localStorageViolations: readonly LocalStorageViolation[];
 }
 
 export interface PlannedCondition {
   readonly type: PressureCondition;
   readonly status: boolean;
-  /** RFC 3339: when a threshold was last met. Null: never since the start. The condition stays for the transition period after it. */
+  /** RFC 3339: when a threshold was last met. Null: never since the start. The condition stays true for the transition period after this time. */
   readonly lastObservedAt: string | null;
 }
 
@@ -78,16 +78,16 @@ export interface PlannedThreshold {
   readonly value: string;
   /** The value as a number. Null: a percentage of a capacity that is not known. */
   readonly quantity: number | null;
-  /** As configured. Null: none. */
+  /** The minimum reclaim, as configured. Null: none. */
   readonly minReclaim: string | null;
   readonly minReclaimQuantity: number | null;
-  /** Null for a signal that is not observed. */
+  /** Null: the signal is not observed. */
   readonly available: number | null;
-  /** Less than the quantity is available; or a met threshold has not reached its minimum reclaim yet. */
+  /** Less than the quantity is available; or the threshold was met before, and its minimum reclaim is not reached yet. */
   readonly met: boolean;
   /** 0 for a hard threshold. */
   readonly gracePeriodSeconds: number;
-  /** Of a met threshold, until it causes evictions. 0: it does. Null: not met. */
+  /** The time until a met threshold causes evictions. 0: the threshold causes them now. Null: it is not met. */
   readonly graceLeftSeconds: number | null;
 }
 
@@ -95,7 +95,7 @@ export interface PlannedAction {
   readonly signal: EvictionSignal;
   readonly resource: StarvedResource;
   readonly threshold: string;
-  /** In this order, before a pod is evicted. No pod is, if they suffice. */
+  /** The steps of node-level reclaim, in order. A pod is evicted only when they do not free enough. */
   readonly nodeReclaim: readonly NodeReclaim[];
   /** The pod that is evicted if node-level reclaim does not suffice. Null: no pod can be. */
   readonly victim: PodUID | null;
@@ -114,14 +114,14 @@ export interface RankedPod {
   readonly uid: PodUID;
   readonly priority: number;
   readonly qosClass: QosClass;
-  /** Of the starved resource. Null: not known; such a pod goes first. */
+  /** The pod's usage and request of `PodRanking.resource`. Null: the usage is not known; such a pod is evicted first. */
   readonly usage: number | null;
   readonly request: number;
   /** Null for processes: requests have none. */
   readonly exceedsRequest: boolean | null;
-  /** Null: it can. */
+  /** Null: the pod can be evicted. */
   readonly notEvictableBecause: 'static' | 'mirror' | 'critical priority' | null;
-  /** It was evicted, and has not finished. */
+  /** The pod was evicted, and has not finished. */
   readonly isEvicted: boolean;
   /** The status message that the pod would get, and the grace period that it would have. */
   readonly message: string;
@@ -140,5 +140,5 @@ export interface LocalStorageViolation {
   readonly message: string;
 }
 
-/** Main's side. `signal` chooses the ranking; without it, the plan shows that of the action. */
+/** Main's function that makes the plan. `signal` chooses the ranking; without a signal, the plan shows the ranking of the action. */
 export type PlanEviction = (signal?: EvictionSignal) => EvictionPlan;

@@ -47,13 +47,14 @@ export interface HelperOperations {
     };
   };
   /**
-   * Measures trees for some milliseconds, one after the other. Walks that have not ended are kept, and continue with the next request for their ID; `forget`
-   * ends those that nobody needs any more. The walks block the process: a process that gets this operation is for nothing else.
+   * Measures trees one after the other: each for at most `treeCpuMs` of CPU time, and no further tree after `totalCpuMs`. A walk that has not ended is
+   * kept, and continues with the next request for its ID; `forget` lists the walks that are no longer needed. The walks block the process, so a helper
+   * process that gets this operation gets no other.
    */
   measureTrees: {
     request: { trees: readonly TreeRequest[]; forget: readonly string[]; treeCpuMs: number; totalCpuMs: number };
-    /** In the order of the request; without those that the time did not suffice for. */
-    reply: { trees: readonly TreeUsage[]; /** Of the process or thread since its start. */ cpuMs: number };
+    /** In the order of the request. The last trees are absent when the time did not suffice for them. */
+    reply: { trees: readonly TreeUsage[]; /** The CPU time of the process or thread since its start. */ cpuMs: number };
   };
 }
 
@@ -61,9 +62,9 @@ export interface TreeRequest {
   readonly id: string;
   /** A directory. */
   readonly path: string;
-  /** False: the walk is not kept when it does not end, since too many others are. */
+  /** False: a walk that does not end is not kept, because too many other walks are. */
   readonly keep: boolean;
-  /** The directory's project, whose usage the filesystem may know. The tree is walked if the directory has another one. */
+  /** The directory's quota project, whose usage the filesystem may know. The tree is walked if the directory has another project. */
   readonly project?: number;
 }
 
@@ -71,16 +72,16 @@ export interface TreeUsage {
   readonly id: string;
   /** `begun`: the walk continues with the next request. `stopped`: it did not end, and was not kept. `failed`: the directory can't be opened. */
   readonly outcome: 'done' | 'begun' | 'stopped' | 'failed';
-  /** What was found so far. */
+  /** What the walk has found so far. */
   readonly bytes: number;
   readonly inodes: number;
   /** Part of the tree could not be read. */
   readonly isIncomplete: boolean;
   /** The filesystem knew the usage: nothing was walked. */
   readonly isFromQuota?: true;
-  /** Of this slice. */
+  /** The CPU time of this request's part of the walk. */
   readonly cpuMs: number;
-  /** Of a failure. */
+  /** The error of the outcome `failed`, and its code, such as `ENOENT`. */
   readonly message?: string;
   readonly code?: string;
 }

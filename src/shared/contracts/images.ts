@@ -1,6 +1,6 @@
 /**
- * The images thread: image pulls, the image list, garbage collection of containers, and the rotation of container logs. It changes nothing of
- * a running pod, except for the names of its logs.
+ * The images thread: image pulls, the image list, garbage collection of images and containers, and the rotation of container logs. The thread
+ * changes nothing of a running pod, except for the names of its logs.
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../errors/kubelet-error.ts';
@@ -35,14 +35,14 @@ export interface ImagesWorkerData extends ThreadWorkerData {
   readonly usage: SharedArrayBuffer;
   /** PullTokensApi, over Comlink. */
   readonly main: MessagePort;
-  /** ImagesNotification. The RecordedEvent of the requesting container, posted immediately: a pull may take long. */
+  /** Posts ImagesNotification. An event is posted immediately, and not with the reply, because a pull may take long. */
   readonly events: MessagePort;
 }
 
 export interface ImageGcPolicy {
   /** The usage of the image filesystem from which images are removed. 100 without a maximum age: never. */
   readonly highThresholdPercent: number;
-  /** The usage down to which images are removed. */
+  /** Images are removed until the usage is this low. */
   readonly lowThresholdPercent: number;
   /** The age, since its detection, below which an image is kept. */
   readonly minAgeMs: number;
@@ -68,7 +68,7 @@ export interface LogRotationPolicy {
   readonly monitorIntervalMs: number;
 }
 
-/** The pull for a container waits for its turn, or begins. For the pod's timeline. */
+/** Reports to the pod's timeline that the pull for a container waits, or begins. */
 export interface PullWait {
   readonly podUID: PodUID;
   readonly containerName: string;
@@ -84,7 +84,7 @@ export type ImagesNotification = RecordedEvent | { readonly pullWait: PullWait }
 export interface PullCredentials {
   /** In the order in which a pull tries them. */
   readonly credentials: readonly Credential[];
-  /** Why the secrets cannot be used: a failure as soon as the credentials are needed. */
+  /** Why the secrets cannot be used. The request fails with this problem when it needs the credentials. Null: none. */
   readonly problem: string | null;
 }
 
@@ -135,13 +135,13 @@ export interface ContainerGcReply {
   readonly removedSandboxes: number;
 }
 
-/** The images that main's pods need, beside those of the runtime's containers. */
+/** The images that main's pods need, in addition to those of the runtime's containers. */
 export interface NeededImages {
   /** Monotonic ms at which main listed them. */
   readonly listedAtMs: number;
-  /** As in pod specs. */
+  /** Image names, as pod specs have them. */
   readonly names: readonly string[];
-  /** The runtime's references: of containers, and of images that are mounted as volumes. */
+  /** The runtime's references of images: those of containers, and those of images that are mounted as volumes. */
   readonly ids: readonly string[];
 }
 
@@ -160,16 +160,16 @@ export interface ImageGcPlan extends ImageGcPolicy {
   readonly usagePercent: number | null;
   /** 0: the usage is below the high threshold. */
   readonly toFreeBytes: number;
-  /** First those that may be removed, in the order of their removal. */
+  /** First the images that may be removed, in the order of their removal. */
   readonly images: readonly {
     readonly id: string;
     readonly names: readonly string[];
     readonly sizeBytes: number;
-    /** RFC 3339. Null: never since the records began. */
+    /** Both times are RFC 3339. Null: never since the records began. */
     readonly firstDetected: string | null;
     readonly lastUsed: string | null;
     readonly remove: boolean;
-    /** Why it goes (age, space), or stays. */
+    /** Why the image is removed (age, space), or stays. */
     readonly reason: string;
   }[];
 }
@@ -191,14 +191,14 @@ export interface ImagesApi {
   collectImages(needed: NeededImages): Promise<ImageGcReply>;
   /** Removes every unused image above the minimum age. Never rejects. */
   deleteUnusedImages(needed: NeededImages): Promise<ImageGcReply>;
-  /** An ImageGcPlan, as JSON: main only hands it on. Removes nothing. Rejects when the runtime does not answer. */
+  /** Returns an ImageGcPlan as JSON, which main only passes on. Removes nothing. Rejects when the runtime does not answer. */
   planImageGc(needed: NeededImages): Promise<string>;
   collectContainers(request: ContainerGcRequest): Promise<ContainerGcReply>;
   /** Removes these containers, except those that still run. */
   removeContainers(ids: readonly ContainerID[]): Promise<void>;
   /** Measures the filesystems of images and containers now. Rejects when the runtime does not answer. Calls that arrive meanwhile share the next one. */
   sampleFilesystems(): Promise<void>;
-  /** Uses these settings from now on. What is under way keeps the earlier ones. */
+  /** Uses these settings from now on. Work that is under way keeps the earlier settings. */
   configure(settings: LiveImagesSettings): Promise<void>;
   close(): Promise<void>;
 }

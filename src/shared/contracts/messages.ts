@@ -1,7 +1,7 @@
 /**
  * Every message of the contracts, with its sender and its receiver. The compiler checks the table against the contracts: a message without a row does
- * not compile, nor does a row without a message. Not here: the answer with which the thread of a changed configuration ends (main/config-reload), and what
- * piscina and Comlink send for themselves. Four kinds:
+ * not compile, nor does a row without a message. Not here: the one message of the thread that loads a changed configuration (main/config-reload), and
+ * what piscina and Comlink send for themselves. Four kinds:
  *
  *  - request: the sender expects a reply, which goes the other way. A Comlink method is a request; its result is the reply.
  *  - notification: from a worker to main; no reply.
@@ -50,7 +50,7 @@ type Calls<Contract extends string, Api> = {
 
 type OfType<Message extends { readonly type: string }, Type extends string> = Extract<Message, { readonly type: Type }>;
 
-/** The requests of a task. A reply without a request, or a request without a reply, has no sample that compiles. */
+/** The requests of a task and their replies, paired by `type`. An unpaired request or reply gets the type `never`, so the test has no sample for it. */
 type TaskRequests = {
   readonly [Type in (PodSyncRequest | PodSyncReply)['type'] as `task.${Type}`]: Exchange<
     OfType<PodSyncRequest, Type>,

@@ -12,7 +12,7 @@ export interface PublishedFolder {
 
 /** A volume of a claim, or of a CSI driver, that containers may mount. */
 export interface PublishedVolume {
-  /** The folder in which it is mounted, or the path of this host that it is. */
+  /** The folder in which the volume is mounted. For a persistent volume of the kind hostPath: the path itself, since nothing is mounted. */
   readonly place: PublishedFolder | { readonly hostPath: string };
   /** Containers may not write to it. */
   readonly readOnly: boolean;
@@ -23,13 +23,14 @@ export type PublishedVolumeResult = { readonly outcome: 'published'; readonly vo
 export type UnpublishedVolumeResult = { readonly outcome: 'unpublished' } | VolumeNotReady;
 
 /**
- * `unprocessed`: the pod's claim can't be used; the message says why. `failed`: the message is worded like upstream's event, with the volume and the operation. `waiting`: an operation is under way, or its back-off; there is no event,
- * and the message says what is waited for and since when.
+ *  - `unprocessed`: the pod's claim can't be used; the message says why.
+ *  - `failed`: the message is worded like upstream's event, with the volume and the operation.
+ *  - `waiting`: an operation is under way, or waits for its back-off. There is no event; the message says what is waited for and since when.
  */
 export interface VolumeNotReady {
   readonly outcome: 'unprocessed' | 'failed' | 'waiting';
   readonly message: string;
-  /** Of the event of a failure. Default: FailedMount. */
+  /** The reason of a failure's event. Default: FailedMount. */
   readonly reason?: 'FailedAttachVolume';
   /** The attach-detach controller has not attached the volume. */
   readonly isUnattached?: boolean;

@@ -21,7 +21,7 @@ export interface RuntimePodStatus {
   readonly failure?: Failure;
 }
 
-/** The reasons of such a failure. Upstream's names: an event reason for the sandbox, and the reason of an unknown container status. */
+/** The reasons of `RuntimePodStatus.failure`. Upstream's names: an event reason for the sandbox, and the reason of an unknown container status. */
 export const failureReasons = { sandbox: 'FailedPodSandBoxStatus', container: 'ContainerStatusUnknown' } as const;
 
 export function isFailureReason(reason: string | undefined): boolean {
@@ -33,7 +33,7 @@ export function isOnlyListed({ sandboxes, containers }: RuntimePodStatus): boole
   return sandboxes.some(({ listedOnly }) => listedOnly) || containers.some(({ listedOnly }) => listedOnly);
 }
 
-/** The IDs of a user namespace: 0 to `length` − 1 in the pod are the IDs from `hostID` on of the host, for users and groups. */
+/** The IDs of a user namespace: ID n in the pod, from 0 to `length` − 1, is ID `hostID` + n on the host, for users and for groups. */
 export interface MappedIDs {
   readonly hostID: number;
   readonly length: number;

@@ -18,7 +18,7 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly cgroupsPerQOS: boolean;
   /** The cgroups of the kubelet, the runtime and other system processes. Empty: not known. */
   readonly systemCgroups: { readonly kubelet: string; readonly runtime: string; readonly misc: string };
-  /** The runtime to ask for the usage of pods. Empty: the cgroups are measured. */
+  /** The endpoint of the runtime that reports the usage of pods (gate PodAndContainerStatsFromCRI). Empty: the thread measures the cgroups. */
   readonly statsFromRuntime: string;
   /** 10 s in upstream (cadvisorHousekeepingInterval). */
   readonly housekeepingPeriodMs: number;
@@ -37,7 +37,7 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly memoryThresholds: readonly MemoryThreshold[];
   /** kernelMemcgNotification: the kernel reports when the usage crosses a threshold. On cgroup v1 only. */
   readonly notifiesMemoryUsage: boolean;
-  /** StatsNotification. */
+  /** Posts StatsNotification. */
   readonly events: MessagePort;
 }
 
@@ -49,7 +49,7 @@ export interface MemoryThreshold {
 
 export type StatsNotification = ({ readonly type: 'systemOOM' } & SystemOOM) | MemoryPressure | PodCgroupsAppeared;
 
-/** The kernel reports that memory is scarce: tasks waited for it, or the usage of a cgroup crossed a threshold. One a second at most. */
+/** The kernel reports that memory is scarce: tasks waited for it, or the usage of a cgroup crossed a threshold. At most one notification a second. */
 export interface MemoryPressure {
   readonly type: 'memoryPressure';
   readonly source: 'stall' | 'usage';

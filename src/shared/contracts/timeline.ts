@@ -11,7 +11,7 @@ export const timelinePhases = [
   'Queue',
   /** A task of the sync pool runs. */
   'Sync',
-  /** After a failed task, until the next one. */
+  /** The time after a failed task, until the next task. */
   'Retry',
   'Volumes',
   'Sandbox',
@@ -19,7 +19,7 @@ export const timelinePhases = [
   'Running',
   /** From the first sight to the first status with the condition Ready. */
   'Ready',
-  /** From other resources in the spec until they are in force; failed when they can never be. */
+  /** From a change of the resources in the spec until the new ones are in force. Failed: they can never be in force. */
   'Resize',
   /** From a changed status to the API server's answer. */
   'StatusWrite',
@@ -44,7 +44,7 @@ export const waitKinds = [
   'Preemption',
   /** Resources of the node that other pods have. */
   'Room',
-  /** What the pod holds alone, such as IDs of the host, becomes durable. */
+  /** The record of the pod's exclusive resources, such as the host IDs of its user namespace, becomes durable. */
   'Allocation',
   /** An older static pod of the same name. */
   'StaticPod',
@@ -56,7 +56,7 @@ export const waitKinds = [
   'SharedPull',
   /** Secrets, config maps and other API objects. */
   'Objects',
-  /** Containers that must terminate before. */
+  /** Containers that must terminate before this one. */
   'OtherContainers',
 ] as const;
 
@@ -71,7 +71,7 @@ export type PhaseReport =
       readonly phase: TimelinePhase | ContainerPhase;
       readonly container?: string;
       readonly atMs: number;
-      /** When the next step follows without an end of this phase: a container is killed, a call is given up. */
+      /** When the next step follows although this phase has not ended: a container is killed, or a call is given up. */
       readonly dueMs?: number;
     }
   | {
@@ -104,14 +104,14 @@ export interface TimelineJson {
   readonly restored: boolean;
   /** From the first sight until the pod was ready, or until now. */
   readonly startMs: number;
-  /** Absent before the termination. Until now, or until nothing was left. */
+  /** From the beginning of the termination until nothing of the pod was left, or until now. Absent before the termination. */
   readonly terminationMs?: number;
   readonly phases: readonly PhaseJson[];
-  /** Containers that share the last rows of the record, beyond the first six. */
+  /** How many containers the pod has beyond the first six: these share the last rows of the record. */
   readonly mergedContainers: number;
   /** The last failure, as long as no later task succeeded. */
   readonly problem?: string;
-  /** What a pod that terminates, or should, still waits for. */
+  /** What a pod that terminates, or should terminate, still waits for. */
   readonly ledger: readonly ObstacleJson[];
 }
 
@@ -126,7 +126,7 @@ export interface PhaseJson {
   /** Until now for an open phase. */
   readonly durationMs: number;
   readonly outcome: 'open' | 'ok' | 'failed';
-  /** How often the phase began; 255 means as often or more. */
+  /** How often the phase began; 255 stands for 255 and more. */
   readonly count: number;
   /** The size of the image that the phase Image pulled, rounded up to KiB. Absent when the image was present. */
   readonly imageBytes?: number;
@@ -139,7 +139,7 @@ export interface ObstacleJson {
   readonly kind: 'container' | 'volume' | 'cgroup' | 'sandbox' | 'api' | 'kubelet';
   /** What is waited for: `container web: its preStop hook`. */
   readonly waitsFor: string;
-  /** How long already, in ms. */
+  /** How long the pod has waited for it, in ms. */
   readonly forMs: number;
   /** What happens next: `SIGKILL in 12 s`. */
   readonly next: string;
@@ -159,6 +159,6 @@ export interface TimelineSummaryJson {
   readonly state: TimelineState;
   /** The longest of its start and its termination, in ms. */
   readonly slowestMs: number;
-  /** The open phase that began first, or the last one: `Image (web)`. */
+  /** The open phase that began first, such as `Image (web)`. Without an open phase: the last phase. */
   readonly phase: string;
 }

@@ -1,7 +1,7 @@
 /**
- * The volumes thread owns the node-wide volumes: the calls to CSI drivers, what is staged and published, and the order of the operations on each volume. Main supplies
- * what a pod needs of a volume, from its claim; the sync pool mounts the published path into containers. The thread starts with the first driver or claim. It keeps
- * nothing that is not in the `vol_data.json` files of the volumes, so that it can be started again.
+ * The volumes thread owns the volumes of claims and CSI drivers: the calls to the drivers, what is staged and published, and the order of the operations on
+ * each volume. Main supplies what a volume's operation needs, from the pod's claim; the sync pool mounts the published path into containers. The thread
+ * starts with the first driver or claim. All its state is in the `vol_data.json` files of the volumes and in the mount table, so it can be started again.
  */
 import type { PublishedFolder } from './published-volumes.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
@@ -37,14 +37,14 @@ export interface PublishVolumeRequest {
   readonly volumeHandle: string;
   readonly fsType: string;
   readonly volumeAttributes: Readonly<Record<string, string>>;
-  /** What only the publication for this pod gets, as further attributes. */
+  /** Further attributes, which only the publication for this pod gets, and not the staging. */
   readonly podAttributes: Readonly<Record<string, string>>;
-  /** Texts of these are in no log and no message. */
+  /** No text of the two secrets appears in a log or a message. */
   readonly stageSecrets: Readonly<Record<string, string>>;
   readonly publishSecrets: Readonly<Record<string, string>>;
-  /** Parts of attributes or secrets that are in no message either: tokens. */
+  /** Parts of attributes or secrets that must not appear in a message either: tokens. */
   readonly hiddenTexts?: readonly string[];
-  /** The volume is published again, with what has changed. One that is not published stays so, and a failure changes nothing. */
+  /** Publishes the volume again, with changed attributes or secrets. Does nothing for a volume that is not published. A failure changes nothing. */
   readonly isRepublish?: true;
   readonly mountOptions: readonly string[];
   readonly accessModes: readonly string[];
@@ -53,7 +53,7 @@ export interface PublishVolumeRequest {
   readonly fsGroup: FSGroupChange | null;
   /** The attach-detach controller attaches the volume before it is staged. */
   readonly needsAttachment: boolean;
-  /** What the driver's controller has said of the attachment: `attachmentMetadata` of the VolumeAttachment. */
+  /** The `attachmentMetadata` of the VolumeAttachment, which the driver's controller has set. */
   readonly publishContext: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +71,7 @@ export interface LocalVolumeRequest {
   readonly specName: string;
   /** A folder or a block device of this host. */
   readonly path: string;
-  /** Of a block device. */
+  /** The filesystem of a block device. Not used for a folder. */
   readonly fsType: string;
   readonly mountOptions: readonly string[];
   readonly accessModes: readonly string[];
@@ -86,24 +86,24 @@ export interface UnpublishVolumeRequest extends PublishedFolder {
 
 /** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */
 export type VolumeReply =
-  | { readonly outcome: 'done'; /** For an event of the pod. */ readonly warning?: string }
+  | { readonly outcome: 'done'; /** The message of an event of the pod. */ readonly warning?: string }
   | {
       readonly outcome: 'failed';
       readonly message: string;
-      /** For an event of the persistent volume, which has another filesystem. */ readonly mismatch?: string;
+      /** The message of an event of the persistent volume, whose disk has another filesystem than requested. */ readonly mismatch?: string;
     };
 
 /** A volume that is on this node, or may be: a call that stages or publishes it has begun. */
 export interface VolumeOnNode {
   readonly driver: string;
   readonly volumeHandle: string;
-  /** False also when no record says so: Go's kubelet writes none. */
+  /** False also for a volume whose record does not say it: Go's kubelet does not record it. */
   readonly needsAttachment: boolean;
 }
 
 /**
- * What is on this node, in order with the replies. `recovered` comes once from each start of the thread, when all records are read. `areRecordsLost`: something is
- * mounted whose record is lost, and it may be any volume.
+ * The volumes that are on this node; notifications and replies arrive in the order in which the thread posts them. `recovered` comes once after each start
+ * of the thread, when all records are read. `areRecordsLost`: a volume is mounted whose record is lost, so any volume may still be in use.
  */
 export type VolumesNotification =
   | { readonly type: 'recovered'; readonly volumes: readonly VolumeOnNode[]; readonly areRecordsLost: boolean }
@@ -124,7 +124,7 @@ export interface VolumesApi {
   publishLocalVolume(request: LocalVolumeRequest): Promise<VolumeReply>;
   /** Checks the type of a path of this host, and creates it if the type allows that. */
   checkHostPath(path: string, type: string): Promise<VolumeReply>;
-  /** Unpublishes what the pod's folder says. The volume is unstaged afterwards, when no pod on this node uses it any more. */
+  /** Unpublishes the volume in this folder of the pod. Unstages the volume afterwards, when no pod on this node uses it any more. */
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply>;
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** What was allocated to a pod, and what of it is in force. Main decides the allocation; tasks of the sync pool bring it into force. */
+/** The resources that were allocated to a pod, and those that are in force. Main decides the allocation; tasks of the sync pool bring it into force. */
 import type { Pod, ResourceRequirements } from '../../kubernetes/api.ts';
 import type { MappedIDs } from '../runtime-status.ts';
 
-/** What the pod holds alone: it goes into the configurations of its sandbox and containers. */
+/** Exclusive resources of a pod, such as CPUs, devices and a user namespace. They go into the configurations of its sandbox and containers. */
 export interface ExclusiveAllocation {
   /** Present for a pod with `hostUsers: false`. */
   readonly userNamespace?: UserNamespaceChoice;
-  /** By name. */
+  /** By container name. */
   readonly containers?: ReadonlyMap<string, ContainerAllocation>;
 }
 
@@ -14,7 +14,7 @@ export interface ExclusiveAllocation {
 export type UserNamespaceChoice = MappedIDs | { readonly problem: string };
 
 export interface ContainerAllocation {
-  /** Why the container does not have what it needs: it does not start. */
+  /** Why the container did not get its exclusive resources. The container then does not start. */
   readonly problem?: string;
   /** Requested by device plugins and drivers. */
   readonly devices?: readonly { readonly hostPath: string; readonly containerPath: string; readonly permissions: string }[];
@@ -26,17 +26,20 @@ export interface ContainerAllocation {
   readonly cpusetMems?: string;
 }
 
-/** The values of a pod's cgroup that are not those of what was allocated, since a resize is not finished, or somebody else has changed them. */
+/** The values of a pod's cgroup that differ from its allocation: a resize is not finished, or another program has changed the cgroup. */
 export interface PodCgroupDifference {
   /** Bytes; null: no limit. */
   readonly memoryLimit?: number | null;
   /** Thousandths of a CPU; null: no limit. */
   readonly cpuLimit?: number | null;
-  /** With v2 those that its weight stands for. */
+  /** On cgroup v2: the shares that correspond to the cgroup's weight. */
   readonly cpuShares?: number;
 }
 
-/** Which of the three truths about a pod's resources something is: no value of one passes for another. What a pod asks for is a `Pod`. */
+/**
+ * A pod's resources exist in three states: requested (a plain `Pod`), allocated and actuated. This brand marks values of the latter two, so that the
+ * compiler rejects one where another belongs.
+ */
 export declare const resourceTruth: unique symbol;
 
 /** A pod with the resources that are in force. */
@@ -48,8 +51,8 @@ export interface ActuatedResources {
   /** By container. The limits of a container without limits are those of its pod. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
   readonly podLevel?: ResourceRequirements;
-  /** The size limits of volumes in memory, by volume. */
+  /** The size limits of emptyDir volumes in memory, by volume. */
   readonly emptyDirLimits?: ReadonlyMap<string, string>;
-  /** Running containers of whose memory request nothing tells what is in force: the runtime gets it again. */
+  /** Running containers for which no record says which memory request is in force. The runtime gets their requests again. */
   readonly unknownMemoryRequests?: ReadonlySet<string>;
 }

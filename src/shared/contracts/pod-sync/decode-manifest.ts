@@ -1,4 +1,4 @@
-/** The second task of the sync pool: parses, defaults and validates a manifest. A manifest may have 10 MB, too much for main's event loop. */
+/** A task of the sync pool: parses, defaults and validates a manifest. A manifest may have 10 MB, too much for main's event loop. */
 import type { Pod } from '../../kubernetes/api.ts';
 
 export interface DecodeManifestTask {

@@ -40,13 +40,13 @@ export interface SyncPodTask extends TaskBase {
   readonly backoffs: readonly ContainerBackoff[];
   /** Absent for a pod that is not probed. */
   readonly probes?: ProbeVerdicts;
-  /** Containers whose postStart hook an earlier task or kubelet has begun and not ended. Absent: none. */
+  /** Containers whose postStart hook was begun by an earlier task, or before a restart of the kubelet, and has not ended. Absent: none. */
   readonly unfinishedHooks?: readonly ContainerID[];
   /** The handler of the pod's RuntimeClass. Absent: the runtime's default. */
   readonly runtimeHandler?: RuntimeHandlerChoice;
-  /** What is in force, of a pod that was admitted. Absent: as allocated. */
+  /** The resources that are in force in an admitted pod. Absent: those of its allocation. */
   readonly actuated?: ActuatedResources;
-  /** What the pod holds alone. Absent: nothing. */
+  /** The pod's exclusive resources. Absent: none. */
   readonly allocation?: ExclusiveAllocation;
 }
 

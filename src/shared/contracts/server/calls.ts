@@ -22,11 +22,14 @@ export interface ServerAddresses {
 
 /** Server to main, over Comlink. Bodies are ready to send. A rejection becomes an error response of the HTTP request. */
 export interface MainApi {
-  /** The pods of a list: those of the sources, those that the runtime runs whether a source has them or not, or the admitted ones. */
+  /**
+   * The UIDs of the pods of a list. `pods`: the pods of the sources. `runningPods`: the pods that the runtime runs, whether a source has them or not.
+   * `allocatedPods`: the admitted pods.
+   */
   podListUIDs(list: PodListName): Promise<readonly PodUID[]>;
   /** The items of the first of these pods, about half a megabyte. The bytes are transferred. */
   podListItems(list: PodListName, uids: readonly PodUID[]): Promise<PodListItems>;
-  /** An admitted pod with its allocated resources, as JSON. Null: there is none of these names, or of this UID. */
+  /** An admitted pod with its allocated resources, as JSON. Null: no admitted pod has this namespace, name and UID. */
   allocatedPod(query: AllocatedPodQuery): Promise<string | null>;
   /** What the collection of images would do now: an ImageGcPlan, as JSON. */
   imageGcPlan(): Promise<string>;

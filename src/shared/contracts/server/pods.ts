@@ -1,6 +1,6 @@
 /**
- * The pods that main sends to the server thread: for the pods API all pods once, then those that change (the server thread asks again and again); for the lists over
- * HTTP a portion at each request.
+ * The pods that main sends to the server thread. The pods API gets all pods once, and then those that change: the server thread requests the changes
+ * again and again. The lists over HTTP get one portion per request.
  */
 import type { PodUID } from '../../kubernetes/ids.ts';
 
@@ -24,9 +24,9 @@ export interface PodState {
   readonly name: string;
   /** The pod with its status. */
   readonly json: string;
-  /** Whether the status is this kubelet's. Without one the pod is listed, and watchers are not notified. */
+  /** Whether this kubelet has computed the status. A pod without such a status is listed, but watchers are not notified of it. */
   readonly hasStatus: boolean;
-  /** Nothing of the pod is left on the node. Watchers are notified of its deletion; it is listed until its source drops it. */
+  /** Nothing of the pod is left on the node. Watchers are notified of the pod's deletion; the pod is listed until its source drops it. */
   readonly isFinished: boolean;
 }
 
