@@ -9,7 +9,7 @@ export function uniqueVolumeName(driver: string, volumeHandle: string): string {
   return `${csiPrefix}${driver}^${volumeHandle}`;
 }
 
-/** Returns null for a name of another plugin's volume. */
+/** Returns null when the name is that of another plugin's volume. */
 export function parseCsiVolumeName(uniqueName: string): { readonly driver: string; readonly volumeHandle: string } | null {
   const separator = uniqueName.indexOf('^');
   if (!uniqueName.startsWith(csiPrefix) || separator === -1) return null;

@@ -4,8 +4,9 @@
  */
 
 /**
- * The kernel's limit of arguments and environment of a process (bprm_stack_limits of fs/exec.c: three quarters of _STK_LIM), below that of CRI messages. A chain of about
- * twenty variables, each of which refers twice to the next, would otherwise expand to more than a million times their length.
+ * The kernel's limit for the arguments and the environment of a process (bprm_stack_limits of fs/exec.c: three quarters of _STK_LIM, which is 8 MiB). CRI
+ * messages may be longer. Without a limit, a chain of about twenty variables, each of which refers twice to the next, would expand to more than a million
+ * times their length.
  */
 export const maxExpandedLength = 6 * 1024 * 1024;
 
@@ -13,8 +14,8 @@ export const maxExpandedLength = 6 * 1024 * 1024;
 export function expand(input: string, resolve: (name: string) => string): string {
   let output = '';
   let literalStart = 0;
-  // After the first dollar without a closing parenthesis the search for one stops. Otherwise a megabyte of `$(` would cost
-  // quadratic time.
+  // A `$(` without a closing parenthesis ends the search for closing parentheses: none follows. Otherwise a megabyte of `$(`
+  // would cost quadratic time.
   let isClosed = true;
   for (let dollar = input.indexOf('$'); dollar !== -1 && dollar + 1 < input.length; dollar = input.indexOf('$', literalStart)) {
     output += input.slice(literalStart, dollar);

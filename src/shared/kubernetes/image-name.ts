@@ -25,7 +25,10 @@ const digest = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{
 const reference = new RegExp(`^(${domain}/${component}(?:/${component})*)(?::(${tag}))?(?:@(${digest}))?$`);
 const digestLengths: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
 const maxRepositoryLength = 255;
-/** The length of the longest valid name. The regular expression never runs on a longer string. */
+/**
+ * No longer name is accepted: the repository, `:` and the tag, `@` and the digest, for which 512 is more than any supported algorithm needs. The
+ * regular expression never runs on a longer string.
+ */
 const maxLength = maxRepositoryLength + 1 + 128 + 1 + 512;
 
 /** Throws ImageNameError with the cause. */

@@ -43,7 +43,7 @@ function matchesLabel({ key, operator, values = [] }: Requirement, labels: Label
   }
 }
 
-/** Compares 64-bit integers; false when a value is not one. */
+/** Compares 64-bit integers. False when one of the two is not a 64-bit integer. */
 export function compareInt64(labelValue: string | undefined, operator: 'Gt' | 'Lt', bound: string | undefined): boolean {
   const [a, b] = [toInt64(labelValue), toInt64(bound)];
   if (a === undefined || b === undefined) return false;

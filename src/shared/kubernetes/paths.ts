@@ -48,7 +48,7 @@ export function podSubpathsDir(rootDir: string, podUID: string): string {
 export function subpathTarget(rootDir: string, podUID: string, volume: string, container: string, index: number): string {
   return join(podSubpathsDir(rootDir, podUID), component('volume', volume), component('container', container), String(index));
 }
-/** Has an empty file for each container whose postStart hook has not ended, named by the container's ID. Only this kubelet has this folder. */
+/** The folder with an empty file for each container whose postStart hook has not ended, named by the container's ID. Only this kubelet has this folder. */
 export function postStartHooksDir(rootDir: string): string {
   return join(rootDir, 'post_start_hooks');
 }

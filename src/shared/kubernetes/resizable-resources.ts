@@ -26,7 +26,7 @@ export function isSameResizable(a: ResizableResources, b: ResizableResources): b
   );
 }
 
-/** A container without a limit of its own has its pod's. Upstream: GetLimits in pkg/kubelet/util. */
+/** Gives a container without a limit of its own the limit of its pod. Upstream: GetLimits in pkg/kubelet/util. */
 export function withPodLimits(resources: ResourceRequirements, podLevel: ResourceRequirements | undefined): ResourceRequirements {
   const inherited = ['cpu', 'memory'].flatMap((name) => {
     const limit = podLevel?.limits?.[name];
@@ -35,7 +35,7 @@ export function withPodLimits(resources: ResourceRequirements, podLevel: Resourc
   return inherited.length === 0 ? resources : { ...resources, limits: { ...resources.limits, ...Object.fromEntries(inherited) } };
 }
 
-/** An invalid quantity is kept as it is. */
+/** False for an invalid quantity, so that withPodLimits keeps it as it is. */
 function isZero(text = '0'): boolean {
   const quantity = tryParseQuantity(text);
   return quantity !== null && isZeroQuantity(quantity);

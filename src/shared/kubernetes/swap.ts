@@ -7,12 +7,15 @@ import { compareQuantities } from './quantity.ts';
 /** Values of the configuration's memorySwap.swapBehavior. An empty one is NoSwap. */
 export const swapBehaviors: readonly string[] = ['', 'LimitedSwap', 'NoSwap'];
 
-/** Whether some containers get a share of the node's swap. */
+/** Whether the node gives a share of its swap to some containers, which `getsSwap` selects. */
 export function isSwapLimited(swapBehavior: string): boolean {
   return swapBehavior === 'LimitedSwap';
 }
 
-/** Whether a container of the pod with these resources gets a share when some do: it has a memory request that differs from its limit. */
+/**
+ * Whether a container of the pod gets swap under LimitedSwap: the pod is Burstable and not critical, and the container's memory request differs from
+ * its limit.
+ */
 export function getsSwap(pod: Pod, { requests, limits }: ResourceRequirements = {}): boolean {
   if (isCriticalPod(pod) || qosClass(pod) !== 'Burstable') return false;
   return compareQuantities(requests?.['memory'], limits?.['memory']) !== 0;

@@ -6,7 +6,7 @@ import type { Pod } from './api.ts';
 import { goQuote } from './go-text.ts';
 import { isKernelAtLeast } from '../linux/kernel-version.ts';
 
-/** As messages name them. */
+/** The names that messages have. */
 type Namespace = 'IPC' | 'Net' | 'UTS' | 'User';
 
 const ipcSysctls = new Set([
@@ -65,6 +65,7 @@ export function checkSysctls(pod: Pod, allowedUnsafeSysctls: readonly string[], 
   return null;
 }
 
+/** Upstream's SysctlMaxLength. */
 const maxLength = 253;
 const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
 const patternFormat = `(${segment}[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]`;

@@ -1,6 +1,6 @@
 /**
- * The version of Kubernetes that this kubelet is compatible with. This is its one place: after a change, `npm run upstream` generates all that is
- * taken from that version's modules (docs/following-upstream.md).
+ * The version of Kubernetes that this kubelet is compatible with. Only this file states it: after a change, `npm run upstream` generates everything that
+ * comes from that version's modules (docs/following-upstream.md).
  */
 export const kubernetesVersion = 'v1.37.2';
 

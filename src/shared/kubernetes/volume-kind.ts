@@ -6,25 +6,27 @@ interface VolumeKindFacts {
   /** Upstream's name of the plugin: in metrics, and for kinds with a folder of their own below `volumes/`. */
   readonly plugin: string;
   /**
-   * How the stats thread measures a volume. `walk`: its folder, file by file, or with statfs when it is a mount. `mount`: with statfs, when it is a mount (upstream's
-   * MetricsStatFS). `none`: never (upstream's MetricsNil). `driver`: by the driver, which this kubelet does not ask yet.
+   * How the stats thread measures a volume. `walk`: its folder, file by file, or with statfs when the folder is a mount point. `mount`: with statfs, when
+   * the folder is a mount point (upstream's MetricsStatFS). `none`: never (upstream's MetricsNil). `driver`: by the driver, which this kubelet does not
+   * ask yet.
    */
   readonly usage: 'walk' | 'mount' | 'driver' | 'none';
   /**
-   * Whether the volume is local ephemeral storage of its pod (upstream: IsLocalEphemeralVolume). `onDisk`: unless it is a mount, as an emptyDir in memory is.
+   * Whether the volume counts as local ephemeral storage of its pod (upstream: IsLocalEphemeralVolume). `onDisk`: unless it is a mount, as an emptyDir in
+   * memory is.
    */
   readonly ephemeral: 'always' | 'onDisk' | 'never';
-  /** The folder within the volume's that has its files. Empty: the volume's folder itself. */
+  /** The subfolder of the volume's folder that holds the files. Empty: the volume's folder itself. */
   readonly filesIn: string;
 }
 
 const notEphemeral = { ephemeral: 'never', filesIn: '' } as const;
-/** A claim's volume may also be a local volume or a path of the host. */
+/** Volumes of CSI drivers. A claim's volume counts as one, although it may also be a local volume or a path of the host. */
 const ofDriver = { plugin: 'kubernetes.io/csi', usage: 'driver', ...notEphemeral, filesIn: 'mount' } as const;
 
 /**
- * The kinds of volumes for which upstream's kubelet has a plugin (cmd/kubelet/app/plugins.go), by their field in the pod: what all threads know of them. The
- * table of those that this kubelet mounts, and how, is in workers/pod-sync/pod/volumes/plugins/.
+ * The kinds of volumes for which upstream's kubelet has a plugin (cmd/kubelet/app/plugins.go), by their field in the pod, with what all threads know of
+ * them. workers/pod-sync/pod/volumes/plugins/ has the kinds that this kubelet mounts, and how.
  */
 export const volumeKinds = {
   hostPath: { plugin: 'kubernetes.io/host-path', usage: 'none', ...notEphemeral },

@@ -1,9 +1,10 @@
 /** The reasons of waiting containers that several parts act on. Upstream: pkg/kubelet/kubelet_pods.go, container/sync_result.go and images/types.go. */
 import type { ContainerStatus } from './api.ts';
 
-/** What a container that was not started yet waits for: in a pod with init containers, and without. The API status computes them each time. */
+/** The default reasons of a container that was not started yet: in a pod with init containers, and in one without. Each API status computes them anew. */
 export const podInitializing = 'PodInitializing';
 export const containerCreating = 'ContainerCreating';
+
 export const imagePullBackOff = 'ImagePullBackOff';
 export const crashLoopBackOff = 'CrashLoopBackOff';
 

@@ -31,7 +31,7 @@ const intTag: ScalarTag = {
     const isLong = digits.length > maxIntegerDigits;
     const magnitude = isLong ? maxUint64 + 1n : BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
     if (sign === '-' ? magnitude <= 1n << 63n : magnitude <= maxUint64) return Number(sign === '-' ? -magnitude : magnitude);
-    // What does not fit is a float in Go, whose digits are decimal, or text.
+    // In Go, a number that does not fit is a float if its digits are decimal, and otherwise text.
     return /^\d+$/.test(digits) ? Number(plain) : text;
   },
 };

@@ -13,6 +13,7 @@ export type Conformed = { readonly value: unknown; readonly problem: null } | { 
 
 /** Limits the depth of fields that the schema does not know, because code that compares, copies or prints an object recurses into it. */
 const maxUnknownDepth = 64;
+/** JSON.parse rounds an int64's maximum, 2^63 − 1, to this double. */
 const maxInt64 = 2 ** 63;
 
 export function conform(schema: Schema, value: unknown): Conformed {
@@ -68,7 +69,7 @@ function isInt32(value: unknown): boolean {
   return Number.isInteger(value) && value === ((value as number) | 0);
 }
 
-/** A JavaScript number holds the nearest double of a JSON number. */
+/** Moves an integer outside of the safe range to the nearest safe one: as a double it has lost its last digits anyway. */
 function conformInt64(value: unknown): number {
   if (!Number.isInteger(value) || Math.abs(value as number) > maxInt64) throw new Misfit('a 64-bit integer');
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, value as number));
