@@ -23,7 +23,7 @@ export interface FilesystemSamplerOptions {
 
 /** As often as the stats thread samples cgroups. */
 const periodMs = 10_000;
-/** The start of the kubelet comes first. */
+/** Leaves the first seconds to the start of the kubelet. */
 const firstDelayMs = 2000;
 
 export class FilesystemSampler {
@@ -85,6 +85,7 @@ export class FilesystemSampler {
 async function hasOtherDevice(image: RuntimeUsage, container: RuntimeUsage): Promise<boolean> {
   const [a = '', b = ''] = [image.fsId?.mountpoint, container.fsId?.mountpoint];
   if (a === b) return false;
+  // Only the devices are of interest, not the time of the sample: 0.
   const [first, second] = await Promise.all([readFilesystemUsage(a, 0), readFilesystemUsage(b, 0)]);
   return first.device !== second.device;
 }

@@ -5,7 +5,7 @@
  */
 import { imageNames } from './image-names.ts';
 
-/** Entries are dropped by collections, which run every few minutes. */
+/** Bounds the memory between two collections, which drop the entries every few minutes. */
 const maxGiven = 10_000;
 
 export class ImageUses {
@@ -15,7 +15,10 @@ export class ImageUses {
   readonly #given = new Map<string, number>();
   #removal: { readonly names: ReadonlySet<string>; readonly done: Promise<void> } | null = null;
 
-  /** Call this before the runtime is asked whether it has the image. Waits for a removal of the image. Call the result at the end. */
+  /**
+   * Call this before asking the runtime whether it has the image. Waits for a removal of the image that is in progress. Call the returned function when
+   * the request has ended.
+   */
   async begin(image: string): Promise<() => void> {
     const names = imageNames(image);
     for (const name of names) this.#pending.set(name, (this.#pending.get(name) ?? 0) + 1);
@@ -37,7 +40,7 @@ export class ImageUses {
     if (this.#given.size > maxGiven && oldest !== undefined) this.#given.delete(oldest);
   }
 
-  /** Drops what was given before this time. */
+  /** Drops the images that were given before this time. */
   forgetBefore(ms: number): void {
     for (const [imageRef, givenAtMs] of this.#given) if (givenAtMs < ms) this.#given.delete(imageRef);
   }

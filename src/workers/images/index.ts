@@ -1,7 +1,7 @@
 /**
- * Entry of the images thread, which has three parts. pulls/ is upstream's image manager: pulls with their limits, back-offs, credentials
- * and records, and the image list. container-gc/ removes dead containers, dead sandboxes and their logs. log-rotation/ rotates the logs of
- * running containers.
+ * Entry of the images thread. pulls/ is upstream's image manager: pulls with their limits, back-offs, credentials and records, and the image
+ * list. image-gc/ removes unused images. container-gc/ removes dead containers, dead sandboxes and their logs. log-rotation/ rotates the logs of
+ * running containers. filesystem-sampler.ts measures the filesystems of images and containers.
  * Only main calls this thread. Its state may be lost: main repeats the requests of lost pulls.
  */
 import type { ImagesApi, ImagesWorkerData } from '../../shared/contracts/images.ts';
@@ -27,7 +27,7 @@ import { ImageManager } from './pulls/image-manager.ts';
 import { listImages } from './pulls/list-images.ts';
 import { PullRecords } from './pulls/records/pull-records.ts';
 
-/** A rotation takes milliseconds. */
+/** How long the end of the thread waits for rotations, which take milliseconds. */
 const closeDeadlineMs = 1000;
 
 /** Upstream's spans and their scopes. */
@@ -37,7 +37,7 @@ const spans = {
 };
 
 const { workerData, logger, heartbeat } = enterThread<ImagesWorkerData>();
-// The first pull has spans, too.
+// Waits for tracing, so that the first pull has spans too.
 await tracingStarted();
 
 const runtime = new CriClient({ endpoint: workerData.runtimeEndpoint, onCall: countRuntimeOperation });
@@ -136,7 +136,7 @@ const api: ImagesApi = {
   async close() {
     heartbeat.stop();
     stopped.abort();
-    // A rotation that waits for the runtime is interrupted: the next kubelet continues it.
+    // A rotation that waits for the runtime is interrupted: the restarted kubelet continues it.
     await withTimeout(closeDeadlineMs, logRotation.close());
     runtime.close();
     images.close();

@@ -7,7 +7,7 @@ import { endpoint } from '../../shared/thread/endpoint.ts';
 /** Main reads the service account and requests a token, each within ten seconds, and with retries of a new pod's token. */
 const deadlineMs = 60_000;
 
-/** The result rejects when main does not respond within the deadline. */
+/** The returned function rejects when main does not respond within the deadline. */
 export function createPullTokenClient(port: MessagePort): (request: PullTokenRequest) => Promise<PullTokenReply> {
   const main = wrap<PullTokensApi>(endpoint(port));
   return (request) =>

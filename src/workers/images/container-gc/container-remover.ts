@@ -1,4 +1,4 @@
-/** Removes a dead container with its logs, or a dead sandbox. A missing one counts as removed. */
+/** Removes a dead container with its logs, or a dead sandbox. An item that the runtime no longer has counts as removed. */
 import { SingleFlight } from '../../../shared/concurrency/single-flight.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
 import { isCriNotFound } from '../../../shared/cri/cri-error.ts';
@@ -21,10 +21,10 @@ const stopDeadlineMs = 120_000;
 
 /** Upstream's minimumGracePeriodInSeconds. */
 const minStopSeconds = 2;
-/** A container that must be stopped delays the removal of others. */
+/** Upper limit, because a container that must be stopped delays the removal of others. */
 const maxStopSeconds = 30;
 
-/** The pod's grace period, from the annotations of its container (upstream restoreSpecsFromContainerLabels), within limits. */
+/** Returns the pod's grace period, from the annotations of its container (upstream restoreSpecsFromContainerLabels), within the limits above. */
 function stopSeconds(annotations: Readonly<Record<string, string>>): number {
   const recorded = annotations[podDeletionGracePeriodAnnotation] ?? annotations[podTerminationGracePeriodAnnotation] ?? '';
   const seconds = /^\d{1,10}$/.test(recorded) ? Number(recorded) : 0;

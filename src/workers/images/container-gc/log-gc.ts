@@ -9,12 +9,12 @@ import { removeTree } from '../../../shared/linux/remove-tree.ts';
 
 /** File times have the resolution of the kernel's tick: up to 10 ms in the past. */
 const tickMs = 10;
-/** The limit per directory. The next collection continues the removal. */
+/** The time limit for one directory. The next collection continues the removal. */
 const removalDeadlineMs = 30_000;
 
 /**
  * Parses the UID of `<namespace>_<name>_<uid>`. Neither namespace nor name contains an underscore, but the UID of a static pod may; upstream
- * takes what follows the last one.
+ * takes what follows the last underscore.
  */
 export function podOfLogDirectory(name: string): PodUID {
   const parts = name.split('_');
@@ -23,8 +23,8 @@ export function podOfLogDirectory(name: string): PodUID {
 
 /**
  * Removes the directory `<namespace>_<name>_<uid>` of each removable pod, or the symlink in its place. Skips a directory that changed after
- * `madeBeforeMs` (wall-clock): a new pod created it or a container directory in it. Resolves with the number of removed directories. A failure does not
- * stop the other removals; the AggregateError lists all failures.
+ * `madeBeforeMs` (wall-clock): a new pod has created the directory, or a container directory in it. Resolves with the number of removed
+ * directories. A failure does not stop the other removals; the AggregateError lists all failures.
  */
 export async function removePodLogDirectories(
   podLogsDir: string,
@@ -56,7 +56,7 @@ export async function removePodLogDirectories(
 
 /**
  * Removes symlinks to missing logs below `podLogsDir`. A log is missing briefly during rotation, so symlinks of running containers stay.
- * Symlinks to other directories, and other names than `*.log`, belong to other programs. The name may end in the start of an ID.
+ * Symlinks to other directories, and other names than `*.log`, belong to other programs. A long name is cut, and may end in the first part of an ID.
  */
 export async function removeDeadLogSymlinks(containerLogsDir: string, podLogsDir: string, runningIDs: Iterable<string>): Promise<number> {
   const running = [...runningIDs];

@@ -1,7 +1,7 @@
 /**
  * Image garbage collection (upstream pkg/kubelet/images/image_gc_manager.go): removes images that were not used for a long time, and, when
- * the image filesystem is full, the least recently used ones. Owns the records of when images were detected and used; a new thread begins
- * new ones. Main calls it every five minutes, with the images that its pods need; select-images.ts decides.
+ * the image filesystem is full, the least recently used ones. Owns the records of when images were detected and used; a restarted thread
+ * begins new records. Main calls it every five minutes, with the images that its pods need; select-images.ts decides.
  */
 import type { ImageGcPolicy, ImageGcPlan, ImageGcReply, NeededImages } from '../../../shared/contracts/images.ts';
 import type { CriClient } from '../../../shared/cri/client.ts';
@@ -59,7 +59,7 @@ export class ImageGC {
     this.#records = new ImageRecords(options.clock.monotonic(), options.byRuntimeHandler);
   }
 
-  /** For later passes. */
+  /** The policy applies to later collections. */
   setPolicy(policy: ImageGcPolicy): void {
     this.#policy = policy;
   }
@@ -132,7 +132,7 @@ export class ImageGC {
   /** Updates the records. Returns the monotonic ms of the detection. */
   async #detect(needed: NeededImages): Promise<number> {
     const { images, runtime, uses, deadlineMs, clock } = this.#options;
-    // Images that are given to pods from now on are in use: main's list may be older.
+    // Main's list covers images that were given to pods before it was made. Images that were given to pods later count as in use.
     uses.forgetBefore(needed.listedAtMs);
     const [{ images: listed }, { containers }] = await Promise.all([
       images.call('listImages', {}, { deadlineMs }),

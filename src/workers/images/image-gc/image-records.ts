@@ -8,7 +8,7 @@ export interface DetectedImages {
   readonly images: readonly Image[];
   /** All containers of the runtime, in any state. */
   readonly containers: readonly Container[];
-  /** What main needs beside the images of containers. */
+  /** The images that main needs, in addition to those of containers. */
   readonly needed: NeededImages;
   /** Whether a request for an image runs, or its image was given to a pod. */
   readonly isNeeded: (names: readonly string[]) => boolean;
@@ -16,6 +16,7 @@ export interface DetectedImages {
 }
 
 export class ImageRecords {
+  /** Monotonic ms at which the records began. */
   readonly beganMs: number;
   /** Gate RuntimeClassInImageCriApi: images are distinguished by the handler that pulled them. */
   readonly #byHandler: boolean;

@@ -78,7 +78,7 @@ export function planImageGc(
   let freedBytes = 0;
   const candidates = imagesInEvictionOrder(records);
   const isOld = new Set(candidates.filter((image) => isTooOld(image, policy, nowMs, recordsBeganMs)));
-  // Upstream frees space after it has removed old images, and measures again in between.
+  // Old images go first, and the space that they free counts: a collection measures the filesystem again after their removal, as upstream.
   for (const { sizeBytes } of isOld) freedBytes += sizeBytes;
   const planned = candidates.map((image): PlannedImage => {
     if (isOld.has(image)) return { image, verdict: { remove: true, reason: 'age' } };

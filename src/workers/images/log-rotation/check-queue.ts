@@ -1,6 +1,6 @@
 /**
  * The containers whose logs wait for a check. A container is in the queue once, and has at most one check in flight. A check that takes long,
- * because the runtime does not answer for one container, leaves its place to others.
+ * because the runtime does not answer for one container, leaves its worker to others.
  */
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import * as metrics from '../../../shared/metrics/definitions/work-queues.ts';
@@ -14,7 +14,7 @@ export interface CheckQueueOptions {
   readonly clock: Clock;
 }
 
-/** A rotation takes milliseconds, so a longer one waits for the runtime. */
+/** After this time a check no longer occupies a worker. A rotation takes milliseconds, so a longer check waits for the runtime. */
 const overdueMs = 5000;
 /** Upstream's name of the queue. */
 const labels = { name: 'kubelet_log_rotate_manager' };
@@ -26,7 +26,7 @@ interface CheckInFlight {
 
 export class CheckQueue {
   readonly #options: CheckQueueOptions;
-  /** With the monotonic ms at which each was added. */
+  /** The monotonic ms at which each container was added, in the order of the checks. */
   readonly #queued = new Map<ContainerID, number>();
   readonly #inFlight = new Map<ContainerID, CheckInFlight>();
   #busyWorkers = 0;

@@ -18,7 +18,7 @@ export interface CompressLogOptions {
 
 /** The log is read in blocks of this size. gzip itself needs 256 KiB. */
 const blockBytes = 128 * 1024;
-/** How often the compression of a log looks whether the log still exists. */
+/** After each 4 MiB the compression checks whether the log still exists. */
 const statBytes = 32 * blockBytes;
 
 export class RemovedLogError extends Error {}
@@ -44,11 +44,11 @@ export async function compressLog(path: string, options: CompressLogOptions): Pr
   }
 }
 
-/** Writes the archive under a temporary name and replaces the log by it. Leaves the log and no archive when it fails. */
+/** Writes the archive under a temporary name and replaces the log by it. A failure leaves the log, without an archive. */
 async function replace({ path, log }: LogFolder, source: FileHandle, options: CompressLogOptions): Promise<void> {
   const stats = await source.stat();
   if (!stats.isFile()) throw new Error('it is not a regular file');
-  // The runtime has not reopened its log. What it still writes here would be lost.
+  // The runtime has not reopened its log. Lines that it still writes to this file would be lost.
   if (hasWriter(source.fd)) throw new Error('it is still being written');
   const temporary = join(path, `${log}.tmp`);
   await unlink(temporary).catch(ifMissing);
@@ -81,7 +81,7 @@ async function copy(source: FileHandle, archive: FileHandle, options: CompressLo
 
 async function* read(source: FileHandle, { clock, rest }: CompressLogOptions): AsyncGenerator<Buffer> {
   for (let position = 0; ;) {
-    // A rotation has removed the log. Its space is free when it is closed.
+    // A rotation has removed the log. Its space is freed when this compression closes the file.
     if (position % statBytes === 0 && (await source.stat()).nlink === 0) throw new RemovedLogError();
     const { bytesRead, buffer } = await source.read(Buffer.allocUnsafe(blockBytes), 0, blockBytes, position);
     if (bytesRead === 0) return;
@@ -92,7 +92,7 @@ async function* read(source: FileHandle, { clock, rest }: CompressLogOptions): A
   }
 }
 
-/** Neither a symlink nor a pipe that someone left under the name of a log is followed or waited for. */
+/** Another program may have left a symlink or a pipe under the name of a log: the open does not follow the one, and does not wait for the other. */
 const sourceFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 const archiveFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 

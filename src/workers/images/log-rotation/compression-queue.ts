@@ -1,6 +1,6 @@
 /**
- * The rotated logs that wait for their compression. Logs take turns, so that one that is rotated each second delays no other for long. Large
- * files, those of containers that write faster than logs are checked, wait in a queue of their own: their compression takes many seconds. Pure.
+ * The rotated logs that wait for their compression. The containers' logs take turns, so that a log that is rotated each second delays no other log for
+ * long. Large files, from containers that write faster than logs are checked, wait in a queue of their own: their compression takes many seconds. Pure.
  */
 export interface RotatedLog {
   readonly path: string;
@@ -9,22 +9,22 @@ export interface RotatedLog {
 
 export type CompressionClass = 'usual' | 'large';
 
-/** In sizes at which a log is rotated. A log that is rotated in time is smaller. */
-const usualSizes = 4;
+/** A rotated log of more than this many times containerLogMaxSize is large. A log that is rotated in time is smaller. */
+const maxUsualSizes = 4;
 
 export class CompressionQueue {
-  readonly #largeBytes: number;
+  readonly #maxUsualBytes: number;
   /** The rotated logs of each log, oldest first. Never an empty list. */
   readonly #waiting = { usual: new Map<string, readonly string[]>(), large: new Map<string, readonly string[]>() };
 
   /** @param maxSizeBytes containerLogMaxSize */
   constructor(maxSizeBytes: number) {
-    this.#largeBytes = usualSizes * maxSizeBytes;
+    this.#maxUsualBytes = maxUsualSizes * maxSizeBytes;
   }
 
-  /** `rotated`, oldest first, replaces what waits of this log. A log that waits already keeps its place. */
+  /** `rotated`, oldest first, replaces the waiting files of this log. A log that already waits keeps its place in the queue. */
   set(log: string, rotated: readonly RotatedLog[]): void {
-    const byClass = Object.groupBy(rotated, ({ sizeBytes }): CompressionClass => (sizeBytes > this.#largeBytes ? 'large' : 'usual'));
+    const byClass = Object.groupBy(rotated, ({ sizeBytes }): CompressionClass => (sizeBytes > this.#maxUsualBytes ? 'large' : 'usual'));
     for (const kind of ['usual', 'large'] as const) this.#set(kind, log, byClass[kind]?.map(({ path }) => path) ?? []);
   }
 

@@ -30,21 +30,21 @@ export interface ContainerLogManagerOptions {
   readonly logger: Logger;
 }
 
-/** What is remembered of a running container. */
+/** The log of a running container, as of its last check. */
 interface TrackedLog {
   /** Undefined: not asked yet. */
   path: string | undefined;
-  /** Size at the last check, and its monotonic time. At first that of an empty log at the container's creation. */
+  /** The size at the last check, and the monotonic time of that check. Before the first check: 0, and the time of the container's creation. */
   sizeBytes: number;
   checkedAtMs: number;
   /** The runtime may still write to the rotated log. */
   mustReopen: boolean;
-  /** The last failure that was logged: each is logged once. */
+  /** The failure that was logged last. A check with the same failure does not log it again. */
   failure: string;
   cancelEarlyCheck: () => void;
 }
 
-/** The snapshot is filled by the first relist. */
+/** How soon the manager checks again whether the first relist has filled the snapshot. */
 const waitForRelistMs = 500;
 /** While ReopenContainerLog runs, the log has no name. The runtime opens one file, so more time does not help it. */
 const reopenDeadlineMs = 10_000;
@@ -119,7 +119,7 @@ export class ContainerLogManager {
     this.#logs.delete(id);
   }
 
-  /** Never rejects: a failure costs this container's check. */
+  /** Never rejects: a failure ends only this check. */
   async #check(id: ContainerID): Promise<void> {
     const log = this.#logs.get(id);
     if (!log) return;

@@ -8,7 +8,7 @@ const minCheckMs = 1000;
 
 export interface LogGrowth {
   readonly sizeBytes: number;
-  /** What was written in the last `elapsedMs`. */
+  /** The bytes that were written in the last `elapsedMs`. */
   readonly grownBytes: number;
   readonly elapsedMs: number;
 }

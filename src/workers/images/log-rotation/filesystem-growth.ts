@@ -5,20 +5,23 @@
 import type { Clock } from '../../../shared/time/clock.ts';
 
 export interface FilesystemGrowthOptions {
-  /** Of the file system of the logs. Rejects when they can't be read. */
+  /** Reads the used bytes of the logs' file system. Rejects when it can't be read. */
   readonly usedBytes: () => Promise<number>;
   readonly maxSizeBytes: number;
   readonly clock: Clock;
   readonly onGrowth: () => void;
 }
 
-/** A container that writes 100 MB/s writes 25 MB in it. */
+/** How often the file system is read. A container that writes 100 MB/s writes 25 MB in this time. */
 const periodMs = 250;
-/** Other writers may fill the disk as fast: a check of all logs a second costs little. */
+/** At most one check of all logs a second, which costs little: writers other than containers may fill the disk all the time. */
 const minCheckMs = 1000;
-/** In sizes of a log. A writer of half the default limit a second waits for the next regular check. */
-const maxSizes = 5;
-/** Other writers cause less than this between two checks, mostly. */
+/**
+ * The growth that causes a check of all logs, in multiples of containerLogMaxSize. With the defaults of 10 MiB and a check each 10 s, a container that
+ * writes 5 MiB/s causes this growth only when the next regular check is due.
+ */
+const minGrowthSizes = 5;
+/** The least growth that causes a check. Writers other than containers mostly write less between two checks. */
 const minGrowthBytes = 64 * 1024 * 1024;
 
 export class FilesystemGrowth {
@@ -37,7 +40,7 @@ export class FilesystemGrowth {
     this.#cancel = this.#options.clock.after(periodMs, () => void this.#sample());
   }
 
-  /** Counts from now on: all logs are checked. */
+  /** Call this when all logs are checked: the growth counts from now on. */
   reset(): void {
     this.#grownBytes = 0;
     this.#checkedAtMs = this.#options.clock.monotonic();
@@ -52,7 +55,7 @@ export class FilesystemGrowth {
     const { maxSizeBytes, clock, onGrowth } = this.#options;
     try {
       const usedBytes = await this.#options.usedBytes();
-      // What is removed meanwhile hides some growth, but not that of the next seconds.
+      // Files that were removed since the last read hide some growth, but not the growth of the next seconds.
       this.#grownBytes += Math.max(0, usedBytes - this.#usedBytes);
       this.#usedBytes = usedBytes;
     } catch {
@@ -60,7 +63,8 @@ export class FilesystemGrowth {
     }
     if (this.#closed) return;
     this.start();
-    if (this.#grownBytes < Math.max(minGrowthBytes, maxSizes * maxSizeBytes) || clock.monotonic() < this.#checkedAtMs + minCheckMs) return;
+    if (this.#grownBytes < Math.max(minGrowthBytes, minGrowthSizes * maxSizeBytes) || clock.monotonic() < this.#checkedAtMs + minCheckMs)
+      return;
     this.reset();
     onGrowth();
   }

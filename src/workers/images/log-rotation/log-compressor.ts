@@ -35,8 +35,8 @@ export class LogCompressor {
   }
 
   /**
-   * `rotated` are all rotated logs of `log` to compress, oldest first. They replace those of its last rotation, because some of those may be removed
-   * by now. Otherwise the queue would grow without end when logs are rotated faster than they are compressed.
+   * `rotated` are all rotated logs of `log` to compress, oldest first. They replace the waiting ones of an earlier rotation, which may be removed by now.
+   * Otherwise the queue would grow without end when logs are rotated faster than they are compressed.
    */
   add(log: string, rotated: readonly RotatedLog[]): void {
     if (this.#closing.signal.aborted) return;
@@ -59,7 +59,7 @@ export class LogCompressor {
     await Promise.all(Array.from(this.#active.values(), ({ ended }) => ended));
   }
 
-  /** Neither class can occupy all places: one more runs than there are workers. */
+  /** Each class runs at most `#parallel` compressions, and both together one more: so neither class can block the other. */
   #startNext(): void {
     for (const kind of ['usual', 'large'] as const) {
       for (;;) {
@@ -75,7 +75,8 @@ export class LogCompressor {
   async #compress(path: string): Promise<void> {
     const { podLogsDir, clock, onError } = this.#options;
     const { signal } = this.#closing;
-    // All compressions together get half a core per worker. `tookMs` is what gzip took for the last block.
+    // All n compressions together use at most half a core per worker: n · took / (took + pause) = parallel / 2 gives pause = took · (2n / parallel − 1).
+    // `tookMs` is the time that gzip took for the last block.
     const rest = (tookMs: number) => clock.sleep(tookMs * Math.max(1, (2 * this.#active.size) / this.#parallel - 1));
     try {
       await compressLog(path, { podLogsDir, signal, clock, rest });

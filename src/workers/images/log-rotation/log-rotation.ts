@@ -24,7 +24,7 @@ export class LogRotation {
     const replace = async () => {
       await this.#manager?.close();
       this.#manager = null;
-      // A later change is already known.
+      // A later call of configure has already set another policy, and replaces the manager itself.
       if (this.#isClosed || this.#policy !== policy || policy === null) return;
       this.#manager = this.#create(policy);
       this.#manager.start();

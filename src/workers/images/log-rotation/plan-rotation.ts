@@ -17,7 +17,7 @@ export interface LogFolderFile {
 }
 
 export interface RotationPlan {
-  /** In this order: what earlier rotations left unfinished, then rotated logs above the limit, oldest first. */
+  /** In this order: files of earlier rotations that were interrupted, then rotated logs above the limit, oldest first. */
   readonly remove: readonly string[];
   /** Older rotated logs to compress. Oldest first. The newest stays as it is: a log collector may still read it. */
   readonly compress: readonly string[];
@@ -51,6 +51,7 @@ export function planRotation({ log, files, maxFiles, nowMs }: RotationInput): Ro
   }
   const compare = compareRotations(nowMs);
   const oldestFirst = usable.toSorted((a, b) => compare(a.timestamp, b.timestamp));
+  // Two of `maxFiles` are the new log and the log that is rotated now.
   const excess = Math.max(0, oldestFirst.length - Math.max(0, maxFiles - 2));
   return {
     remove: [...unused.toSorted(), ...oldestFirst.slice(0, excess).map(({ fileName }) => fileName)],

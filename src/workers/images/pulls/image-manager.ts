@@ -25,12 +25,15 @@ import { SharedQueue } from './shared-queue.ts';
 /** Upstream sets no deadline and relies on the runtime's progress time-out. No image needs two hours. */
 const pullDeadlineMs = 2 * 60 * 60 * 1000;
 /**
- * The CRI reports no progress. containerd ends a pull without progress after at most five minutes (image_pull_progress_timeout); with other
- * runtimes a registry that stalls blocks the pulls of other pods for this time.
+ * How long a pull counts against the limit of parallel pulls. The CRI reports no progress. containerd ends a pull without progress after at most five
+ * minutes (image_pull_progress_timeout); with other runtimes a registry that stalls blocks the pulls of other pods for this time.
  */
 const maxHoldMs = 10 * 60 * 1000;
 
-/** The next request meets the back-off, so that the container shows ImagePullBackOff. Upstream's next sync comes with the change of the pod's sandbox. */
+/**
+ * How soon a failed pull is requested again. That request meets the back-off, so the container then shows ImagePullBackOff. In upstream, the change of the
+ * pod's sandbox causes this next sync.
+ */
 const showBackoffAfterMs = 1000;
 
 export interface ImageManagerOptions extends CredentialSources {
@@ -92,7 +95,7 @@ export class ImageManager {
     this.#backoff = new PullBackoff(clock);
   }
 
-  /** From now on. */
+  /** The rate applies to later pulls. */
   setPullRate(rate: { readonly perSecond: number; readonly burst: number }): void {
     this.#throttle.setRate(rate);
   }

@@ -7,6 +7,7 @@ const maxMs = 300_000;
 const limits = { initialMs: 10_000, maxMs, resetAfterMs: 2 * maxMs };
 
 export interface ActiveBackoff {
+  /** Wall-clock ms. */
   readonly untilMs: number;
   readonly lastError: string;
 }

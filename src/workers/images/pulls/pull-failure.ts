@@ -9,12 +9,12 @@ export function rpcMessage(err: unknown): string {
 }
 
 /**
- * Characters of the message of a failed pull. A registry writes parts of it, gRPC allows it about 64 KiB, and it is in the pod's status, in events and
- * in the back-off of each pod.
+ * The longest message of a failed pull, in characters. The registry writes parts of the message, gRPC allows about 64 KiB, and the message is kept in the
+ * pod's status, in events and in the back-off of each pod.
  */
 const maxLength = 8 * 1024;
 
-/** Formats the message of a failed pull. The code Unknown adds nothing, and a reason at the beginning counts only without it. */
+/** Formats the message of a failed pull, without `rpc error: code = Unknown desc = `: pullFailure finds a reason only at the beginning of the message. */
 export function pullMessage(err: unknown): string {
   const message = rpcMessage(err);
   const isUnknown = err instanceof CriError && err.code === grpcCode.UNKNOWN;
@@ -33,7 +33,7 @@ export class PullMessages {
     this.#length += message.length;
   }
 
-  /** As Go prints several errors as one. */
+  /** Joins the messages as Go prints an aggregate of errors. */
   toString(): string {
     const messages = [...this.#messages];
     return messages.length === 1 ? messages[0]! : cut(`[${messages.join(', ')}]`);

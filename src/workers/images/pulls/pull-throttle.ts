@@ -20,7 +20,7 @@ export class PullThrottle {
     this.#refilledAtMs = clock.monotonic();
   }
 
-  /** From now on. Tokens above the new burst are lost; an unlimited rate keeps none. */
+  /** Applies to later pulls. Tokens above the new burst are lost. After an unlimited rate, which counts no tokens, the bucket is full. */
   setRate({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }): void {
     if (perSecond === this.#perSecond && burst === this.#burst) return;
     this.#refill();

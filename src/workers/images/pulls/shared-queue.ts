@@ -1,6 +1,6 @@
 /**
  * Limits parallel calls, in the order of the requests, and shares one call between concurrent requests with the same key: pulls, and runs
- * of credential plugins. The containers of the node bound its length: each container makes one request at a time.
+ * of credential plugins. The containers of the node bound the length of the queue: each container makes one request at a time.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 

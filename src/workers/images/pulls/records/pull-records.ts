@@ -140,7 +140,7 @@ export class PullRecords {
     const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
     const record = mergeCredentials(previousRecord ?? { lastUpdatedTime: now, imageRef }, withoutTagAndDigest(image), credentials, now);
     if (record === previousRecord) {
-      // Without a write, but for a collection that runs: the image may have been removed and pulled again since it listed the images.
+      // Only the time in memory changes, for `prune`: a collection in progress may have listed the images before this image was removed and pulled again.
       this.#pulled.set(imageRef, { ...record, lastUpdatedTime: now });
       return true;
     }

@@ -45,9 +45,10 @@ interface Account {
   readonly cacheKey: string;
 }
 
-/** A plugin that hangs occupies a process for a minute for each image. */
+/** Bounds the processes of a plugin that hangs: for each image, it occupies one for a minute. */
 const maxProcesses = 16;
-const nobody = { token: '', tokenHash: '', annotations: {}, cacheKey: '' };
+/** For a plugin that gets no service account. */
+const noAccount = { token: '', tokenHash: '', annotations: {}, cacheKey: '' };
 
 export class CredentialPlugin {
   readonly #options: CredentialPluginOptions;
@@ -110,7 +111,7 @@ export class CredentialPlugin {
 
   async #logins(image: string, account: Account | undefined): Promise<DockerConfig> {
     const { provider } = this.#options;
-    const { token, tokenHash, annotations, cacheKey } = account ?? nobody;
+    const { token, tokenHash, annotations, cacheKey } = account ?? noAccount;
     const cached = this.#cache.get(image, cacheKey);
     if (cached) return cached;
     const request = { image, serviceAccountToken: token, serviceAccountAnnotations: annotations };
