@@ -17,7 +17,7 @@ import { readTerminationMessage } from './runtime-status/termination-message.ts'
 const { workerData, logger, heartbeat } = enterThread<PlegWorkerData>();
 const { runtimeEndpoint, runtimeRequestTimeoutMs, relistPeriodMs, useEventStream, rootDir, podLogsDir, snapshot } = workerData;
 
-/** The deadlines of a list and of the portions that replace it when it is too long, and the pause after a failure. */
+/** The longest wait for the runtime: the deadline of a list, that of the portions that replace a list that is too long, and the pause after a failure. */
 const maxWaitMs = 2 * runtimeRequestTimeoutMs + maxBackoffMs + relistPeriodMs;
 
 const pleg = new Pleg({

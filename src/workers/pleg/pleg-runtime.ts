@@ -17,9 +17,9 @@ import { listContainersBySandbox, listSandboxesByState, type KnownContainers } f
 import { RawList } from './relist/raw-list.ts';
 
 export interface PlegRuntime {
-  /** Resolve with the complete lists as bytes, in one or several messages. */
+  /** listSandboxes and listContainers resolve with the complete lists as bytes, in one or several messages. */
   listSandboxes(signal: AbortSignal): Promise<readonly Uint8Array[]>;
-  /** @param knownIn for lists of several messages */
+  /** @param knownIn the containers to request one by one when a sandbox has too many for a message (list-portions.ts) */
   listContainers(signal: AbortSignal, knownIn: KnownContainers): Promise<readonly Uint8Array[]>;
   /** Lists one pod's sandboxes and containers. */
   listPod(
@@ -29,7 +29,7 @@ export interface PlegRuntime {
   /** Resolves with null when the runtime has no such sandbox or container. */
   sandboxStatus(id: string, signal: AbortSignal): Promise<PodSandboxStatus | null>;
   containerStatus(id: string, signal: AbortSignal): Promise<ContainerStatus | null>;
-  /** The info of a verbose status. */
+  /** Resolves with the `info` of a sandbox's verbose status. */
   sandboxInfo(id: string, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Ends with the signal, or when the runtime ends the stream. */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
@@ -54,6 +54,7 @@ export class CriPlegRuntime implements PlegRuntime {
   readonly #cri: CriClient;
   readonly #sandboxes: RawList;
   readonly #containers: RawList;
+  /** The last argument of listContainers, for the list in portions. */
   #knownIn: KnownContainers = () => [];
   readonly #requestTimeoutMs: number;
   readonly #inspectionDeadlineMs: number;
@@ -136,7 +137,8 @@ export class CriPlegRuntime implements PlegRuntime {
       runtime.call('status', {}, limits),
     ]);
     const config = await this.#config(`${version.runtimeName} ${version.runtimeVersion}`, limits);
-    // Upstream: getCgroupDriverFromCRI of cmd/kubelet/app/server.go.
+    // The label is the version of Kubernetes in which upstream stops supporting a runtime without RuntimeConfig (getCgroupDriverFromCRI of
+    // cmd/kubelet/app/server.go).
     if (config) criLosingSupport.remove({ version: '1.38.0' });
     else criLosingSupport.set(1, { version: '1.38.0' });
     if (!status) throw new Error('Status: the reply of the runtime has no status');

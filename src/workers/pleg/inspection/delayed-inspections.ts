@@ -1,4 +1,7 @@
-/** Inspections after runtime events that may wait: one for all events of a pod within the delay, and none if another one covered them. */
+/**
+ * Delays the inspections after runtime events that may wait. All events of a pod within the delay share one inspection, which is omitted when another
+ * inspection of the pod has begun since the newest of these events.
+ */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { PodRecords } from '../records/pod-records.ts';
@@ -12,7 +15,7 @@ export interface DelayedInspectionsDependencies {
 
 export class DelayedInspections {
   readonly #deps: DelayedInspectionsDependencies;
-  /** The newest event of each pod that waits, in monotonic ms. */
+  /** The monotonic ms of the newest event of each pod that waits for its inspection. */
   readonly #pending = new Map<PodUID, number>();
 
   constructor(dependencies: DelayedInspectionsDependencies) {
@@ -35,7 +38,7 @@ export class DelayedInspections {
   }
 }
 
-/** Pods rarely have more containers and sandboxes, dead ones included. Of these, each removal is inspected at once. */
+/** Pods rarely have more containers and sandboxes, dead ones included. In a pod with no more items, each removal is inspected at once. */
 const fewItems = 10;
 const maxRemovalDelayMs = 1000;
 

@@ -1,11 +1,15 @@
 /**
- * Decides when the status of an exited container is final. Pure. containerd learns of an exit and of the kill for lack of memory on two ways: the status of a
- * killed container may have the reason Error first and OOMKilled a moment later, of which there is no event. Upstream's relist reads it up to a second after the exit.
+ * Decides when the status of an exited container is final. Pure. containerd gets the exit and the report of an out-of-memory kill independently: the status
+ * of a killed container may have the reason Error first, and OOMKilled a moment later, without an event. Upstream's relist reads the status up to a second
+ * after the exit.
  */
 
 /** Exit code of a process that SIGKILL has ended. */
 const killedExitCode = 137;
-/** After these times the status is read again. A loaded host needs tenths of a second for the report; the first read comes before most pods have terminated. */
+/**
+ * When the status is read again, in ms after the exit was first seen. A loaded host needs tenths of a second for the report. The first of these reads comes
+ * before most pods have terminated.
+ */
 const readsAfterMs = [100, 1000];
 
 export interface ExitedStatus {

@@ -225,7 +225,7 @@ export class PodInspector {
     if (status.state === ContainerState.CONTAINER_EXITED) this.#finishExit(item);
   }
 
-  /** The status is final, or read again later. */
+  /** Marks the status as final, or requests another read of it. */
   #finishExit(item: ContainerItem): void {
     const { clock, inspectLater } = this.#deps;
     const nowMs = clock.monotonic();
@@ -251,7 +251,7 @@ export class PodInspector {
   }
 }
 
-/** `status` is null when the runtime has nothing of the pod. Main may have a status of it from this thread's predecessor. */
+/** `status` is null when the runtime has nothing of the pod. Main may still have a status that this thread's predecessor posted. */
 function unchangedResult(uid: PodUID, status: RuntimePodStatus | null): PlegNotification {
   return { statuses: status ? [status] : [], removed: status ? [] : [uid], events: [], unchanged: true };
 }

@@ -1,6 +1,7 @@
 /**
- * Reads the images of sandboxes, which only the verbose status has: dashboards select the series of /metrics/cadvisor by `image!=""`. Each running sandbox is asked for
- * once, one after the other, and some seconds after its start: nothing waits for it. A runtime that does not name the image leaves it empty.
+ * Reads the images of sandboxes for the metrics of /metrics/cadvisor, whose series dashboards select by `image!=""`. Only the verbose status has the image.
+ * Requests it once for each running sandbox, one sandbox after the other, some seconds after its start, since nothing waits for the image. The image stays
+ * empty when the runtime does not name it.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -17,9 +18,12 @@ export interface SandboxImagesDependencies {
   readonly signal: AbortSignal;
 }
 
-/** The start of the pod, or of the kubelet, comes first. */
+/** Leaves the first seconds to the start of the pod, or of the kubelet. */
 const delayMs = 5000;
-/** The info has the whole configuration of the sandbox: tens of kilobytes, and megabytes with the largest annotations, which would block the thread. */
+/**
+ * The longest info that is parsed. The info has the whole configuration of the sandbox: tens of kilobytes, and megabytes with the largest annotations, whose
+ * parsing would block the thread.
+ */
 const maxInfoLength = 1024 * 1024;
 
 export class SandboxImages {
@@ -71,7 +75,7 @@ export class SandboxImages {
   }
 }
 
-/** containerd and CRI-O have the field `image` in the JSON text `info` of a verbose status. Empty without one, and when it is too long. */
+/** containerd and CRI-O have the field `image` in the JSON text `info` of a verbose status. Returns '' without the field, or when a text is too long. */
 export function imageOfInfo(info: Readonly<Record<string, string>>): string {
   const text = Object.hasOwn(info, 'info') ? info['info']! : '';
   if (text.length > maxInfoLength) return '';

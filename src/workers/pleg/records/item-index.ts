@@ -7,12 +7,13 @@
 export const maxIdBytes = 128;
 
 const noSlot = -1;
+/** How many of an ID's last bytes are hashed. */
 const hashedBytes = 16;
 
 export class ItemIndex<T> {
   #capacity = 0;
   #size = 0;
-  /** All slots ever used are below this one. */
+  /** All slots that were ever used are below this number. */
   #highWater = 0;
   /** The first free slot. `#next` links the others. */
   #free = noSlot;
@@ -22,6 +23,7 @@ export class ItemIndex<T> {
   #idLengths = new Uint8Array(0);
   #ids = Buffer.alloc(0);
   #rawStates = new Int32Array(0);
+  /** The number of the last relist that contained the item. */
   #seen = new Float64Array(0);
   readonly #items: (T | undefined)[] = [];
 

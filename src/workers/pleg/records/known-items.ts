@@ -85,8 +85,8 @@ export class KnownItems<T extends Item> {
   }
 
   /**
-   * Publishes an item in the snapshot unless it is removed; updates the image of one that is already there, since lists may name it by its ID only. The
-   * caller must know the item's creation time, because other threads use its age.
+   * Publishes an item in the snapshot unless it is removed. Updates the image of an item that the snapshot already has, since lists may name the image by its
+   * ID only. The caller must know the item's creation time, because other threads use the item's age.
    */
   publish(item: T): void {
     if (item.slot < 0) return;

@@ -24,6 +24,7 @@ export class ListDifference<out T> implements ListVisitor {
     this.#added.length = 0;
   }
 
+  /** Does not use the range of the sandbox ID, which is in the fourth and fifth arguments. */
   item(bytes: Uint8Array, idStart: number, idEnd: number, _: number, __: number, state: number, start: number, end: number): void {
     const slot = this.#index.find(bytes, idStart, idEnd);
     if (slot < 0) {

@@ -28,15 +28,15 @@ interface ItemBase {
 export interface SandboxItem extends ItemBase {
   readonly kind: 'sandbox';
   status: RuntimeSandboxStatus;
-  /** Undefined until it is read, and when the runtime does not name it. */
+  /** The sandbox's image. Undefined until it is read, and when the runtime does not name it. */
   image?: string;
 }
 export interface ContainerItem extends ItemBase {
   readonly kind: 'container';
   status: RuntimeContainerStatus;
-  /** Monotonic ms at which an inspection found that it has exited. */
+  /** Monotonic ms at which an inspection first found the container exited. */
   exitSeenAtMs?: number;
-  /** Monotonic ms at which its status is read again. */
+  /** Monotonic ms at which the status is read again. */
   nextReadAtMs?: number;
 }
 export type Item = SandboxItem | ContainerItem;

@@ -1,6 +1,6 @@
 /**
  * The pods whose changes no inspection has reported yet, or whose last inspection failed, and the time at which each is due. A relist
- * inspects the due ones.
+ * inspects the due pods.
  */
 import { ContainerState } from '../../../shared/cri/generated/cri-v1.ts';
 import type { Item, PodRecord } from './pod-record.ts';

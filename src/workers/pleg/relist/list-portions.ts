@@ -1,6 +1,6 @@
 /**
- * The runtime's lists in portions, for a runtime without streams whose lists exceed its message limit. Filters choose the portions so that no item that
- * exists all the time is missed, although it changes meanwhile.
+ * Fetches the runtime's lists in portions, for a runtime without streams whose lists exceed the message limit. The filters of the portions are such that no
+ * item that exists during all calls is missed, even if its state changes between them.
  */
 import { isResourceExhausted } from '../../../shared/cri/cri-error.ts';
 import { forEachParallel } from '../../../shared/concurrency/for-each-parallel.ts';
@@ -13,10 +13,10 @@ import {
 
 type Fetch<Filter> = (filter: Partial<Filter>) => Promise<Uint8Array>;
 
-/** The runtime compares all of its containers for each call. */
+/** A low limit, because the runtime compares all of its containers with the filter in each call. */
 const parallelCalls = 4;
 
-/** A sandbox that stops between the calls comes twice, and never becomes ready again. */
+/** No sandbox is missed: one that stops between the two calls is in both replies, and a stopped sandbox never becomes ready again. */
 export async function listSandboxesByState(fetch: Fetch<PodSandboxFilter>): Promise<readonly Uint8Array[]> {
   const ready = await fetch({ state: { state: PodSandboxState.SANDBOX_READY } });
   return [ready, await fetch({ state: { state: PodSandboxState.SANDBOX_NOTREADY } })];
@@ -26,8 +26,8 @@ export async function listSandboxesByState(fetch: Fetch<PodSandboxFilter>): Prom
 export type KnownContainers = (sandboxID: string) => Iterable<string>;
 
 /**
- * A container never leaves its sandbox, and is removed with it. Of a sandbox whose containers exceed the limit, which are not this kubelet's, only the known ones
- * are listed, each for itself.
+ * No container is missed: a container never leaves its sandbox, and is removed with it. This kubelet creates no sandbox whose containers exceed the message
+ * limit; of such a sandbox only the known containers are listed, with one call each.
  */
 export async function listContainersBySandbox(
   sandboxes: readonly Uint8Array[],

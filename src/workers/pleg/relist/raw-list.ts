@@ -10,7 +10,10 @@ import type { Logger } from '../../../shared/log/logger.ts';
 
 /** The size of 200,000 containers. A larger list indicates a fault and would exhaust the memory. */
 const maxStreamedBytes = 256 * 1024 * 1024;
-/** Some minutes. A list that fails because of its size costs the runtime as much as one that fits. */
+/**
+ * How many lists come in portions before the whole list is tried again: some minutes, at one list a second. The runtime spends as much on a list that fails
+ * because of its size as on one that fits.
+ */
 const listsInPortions = 300;
 
 export interface RawListOptions {
@@ -28,7 +31,7 @@ export class RawList {
   readonly #options: RawListOptions;
   #streamed = false;
   /** How many of the next lists come in portions, before the list is tried in one reply again. */
-  #inPortions = 0;
+  #portionedListsLeft = 0;
 
   constructor(options: RawListOptions) {
     this.#options = options;
@@ -37,8 +40,8 @@ export class RawList {
   /** Resolves with one or several messages, whose items are field 1. Rejects with CriError or KubeletError. */
   async fetch(signal: AbortSignal): Promise<readonly Uint8Array[]> {
     const { listCall, streamCall, fetchUnary, fetchPortions, logger } = this.#options;
-    if (this.#inPortions > 0) {
-      this.#inPortions -= 1;
+    if (this.#portionedListsLeft > 0) {
+      this.#portionedListsLeft -= 1;
       return this.#bounded(await fetchPortions(signal));
     }
     if (this.#streamed) {
@@ -70,7 +73,7 @@ export class RawList {
       const portions = await fetchPortions(signal).catch((portionErr: unknown) => {
         throw new KubeletError('RuntimeListTooLarge', `${limitError}, and in portions: ${messageOf(portionErr)}`, { cause: err });
       });
-      this.#inPortions = listsInPortions;
+      this.#portionedListsLeft = listsInPortions;
       logger.warn({ list: listCall, err }, 'A list of the runtime exceeds the message limit, and comes in portions');
       return this.#bounded(portions);
     }

@@ -28,8 +28,8 @@ export interface RelisterDependencies {
   readonly postListedStatus: (uid: PodUID, listedAtMs: number) => void;
   readonly relistPeriodMs: number;
   /**
-   * Called before lists are requested: from then until `onListed`, and after a failure of the runtime, the thread waits for the runtime. Not called while
-   * the thread itself fails to process lists.
+   * Called before lists are requested: until `onListed`, the thread waits for the runtime, also between a failed request and the next one. Not called
+   * after lists that the thread itself failed to process, because it then does not wait for the runtime.
    */
   readonly onListing: () => void;
   readonly onListed: () => void;
@@ -50,8 +50,8 @@ export class Relister {
   /** Monotonic ms of the first failure in a row. */
   #failingSinceMs: number | undefined;
   #countedVersion = -1;
-  /** The lists of the last relist have arrived, and were not processed to the end. */
-  #isFaulty = false;
+  /** Lists have arrived, and are not processed to the end. True at the start of a relist: this thread failed to process the previous lists. */
+  #hasUnprocessedLists = false;
   /** Pods in the snapshot of this thread's predecessor, until the first relist. */
   readonly #inherited = new Set<PodUID>();
   /** A predecessor existed, and main has statuses from its inspections. */
@@ -112,7 +112,7 @@ export class Relister {
     const { runtime, records, snapshot, clock, signal } = this.#deps;
     if (this.#lastStartedAtMs !== undefined) metrics.plegRelistInterval.observe((startedAtMs - this.#lastStartedAtMs) / 1000);
     this.#lastStartedAtMs = startedAtMs;
-    if (!this.#isFaulty) this.#deps.onListing();
+    if (!this.#hasUnprocessedLists) this.#deps.onListing();
     const controller = new AbortController();
     const stop = () => controller.abort(signal.reason);
     signal.addEventListener('abort', stop);
@@ -122,7 +122,7 @@ export class Relister {
         runtime.listContainers(controller.signal, (id) => records.containersOf(id)),
       ]);
       this.#deps.onListed();
-      this.#isFaulty = true;
+      this.#hasUnprocessedLists = true;
       const listedAtMs = clock.monotonic();
       for (const uid of snapshot.dropInherited()) this.#inherited.add(uid);
       this.#isSuccessor ||= this.#inherited.size > 0;
@@ -133,7 +133,7 @@ export class Relister {
       metrics.plegListBytes.set(sumOfLengths(sandboxes), sandboxesLabel);
       metrics.plegListBytes.set(sumOfLengths(containers), containersLabel);
       if (this.#deps.logger.isLevelEnabled('debug')) this.#deps.logger.debug({ tookMs: listedAtMs - startedAtMs }, 'relisted');
-      this.#isFaulty = false;
+      this.#hasUnprocessedLists = false;
     } finally {
       // After the failure of one list the other is useless.
       controller.abort();

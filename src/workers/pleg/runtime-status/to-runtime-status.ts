@@ -70,7 +70,7 @@ const containerStates = {
 
 /**
  * Converts a listed container, before its status call. Lists lack the result of an exit. As upstream, an unknown result counts as a
- * failure, because a success would never restart.
+ * failure with the exit code 137, because a container that succeeded would not be restarted.
  */
 export function toListedContainerStatus(container: Container): RuntimeContainerStatus {
   const { id, metadata, state, createdAt, image, imageRef, imageId, labels, annotations } = container;

@@ -8,9 +8,9 @@ import { InfoRequest, PluginInfo, RegistrationDefinition, RegistrationStatus as 
 /** Upstream's limits: a second for GetInfo, and notifyTimeoutDuration. */
 const getInfoDeadlineMs = 1000;
 const notifyDeadlineMs = 5000;
-/** Names, a path and some versions. */
+/** A reply has names, a path and some versions. */
 const maxReplyBytes = 64 * 1024;
-/** Of each text, and of the list of versions. */
+/** Limits of what a plugin says of itself: the length of each text, and the number of versions. */
 const maxText = 1024;
 const maxVersions = 64;
 
