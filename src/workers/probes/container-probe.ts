@@ -1,6 +1,6 @@
 /**
- * One probe of one container instance: its schedule, its state and its run (upstream's worker in worker.go). It has at most one run, which waits for a slot
- * or runs; when the next one is due meanwhile, that one is skipped.
+ * One probe of one container instance: its schedule, its state and its run (upstream's worker in worker.go). The probe has at most one run, which waits for a
+ * slot or has started; a run that is due meanwhile is skipped.
  */
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
 import type { ProbeSpec } from '../../shared/contracts/probes.ts';
@@ -13,8 +13,8 @@ import type { RunLimiter } from './schedule/run-limiter.ts';
 import type { TimerEntry } from './schedule/timer-queue.ts';
 
 /**
- * A probe that starts this late is due a period after its start from then on. Containers that start together would otherwise be probed together for ever, and
- * each time the last of them late. The delay of a timer alone is less.
+ * A run that starts this late moves the schedule: the next run is due one period after this start. Otherwise containers that start together would be probed
+ * together for ever, and the last of them late each time. The delay of a timer alone is less.
  */
 const rephasedAfterMs = 5;
 

@@ -35,7 +35,7 @@ function hasExecProbe({ containers }: ProbedPod): boolean {
 
 const api: ProbesApi = {
   async setPods(pods) {
-    // Not awaited: calls of main keep their order. When it fails, the probe tries it again, and reports the error.
+    // Not awaited, so that the calls of main keep their order. After a failure the probe connects again, and reports the error.
     if (!runtime && pods.some(hasExecProbe)) void connect().catch(() => {});
     probes.setPods(pods);
   },

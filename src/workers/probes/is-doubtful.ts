@@ -1,11 +1,11 @@
-/** Decides whether an attempt's failure may be this node's and not the container's. */
+/** Decides whether this node, and not the container, may be the cause of an attempt's failure. Pure. */
 import type { AttemptResult } from './actions/attempt.ts';
 
-/** A container whose probe lost a tenth of its timeout may have answered in time. */
+/** When this thread could not run for a tenth of the timeout, the container may have answered in time. */
 const maxDelayedShare = 0.1;
 /**
- * One that gave no answer in several timeouts, and had half of the last one, is dead. Otherwise a node that is a bit late all the time, for which one pod
- * suffices, would never restart a container that hangs.
+ * The limit for the last repetition: a container that gave no answer in several timeouts, and had half of the last timeout, counts as dead. Otherwise a node
+ * whose thread is always a bit late, which a single pod can cause, would never restart a container that hangs.
  */
 const maxDelayedShareAtLast = 0.5;
 

@@ -67,7 +67,7 @@ export class PodProbes {
       const probe = known.probes.get(spec.probe);
       if (probe) {
         probe.update(spec);
-        // Main lacks the result: it is under way, or main did not know the container when it arrived.
+        // Main lacks the result: the message is under way, or main did not know the container when the message arrived.
         if (initialProbeState(spec.probe, spec.lastResult).result !== probe.state.result)
           this.#deps.onResult({ podUID: this.#pod.uid, containerID: container.id, probe: spec.probe, result: probe.state.result });
       } else known.probes.set(spec.probe, this.#create(container, spec));
@@ -91,8 +91,9 @@ export class PodProbes {
   #schedule({ startedAtMs, started, probes }: ContainerProbes, afterStartup = false): void {
     const { terminating } = this.#pod;
     for (const [type, probe] of probes) {
-      const runs = type === 'readiness' ? started || terminating : !terminating && started === (type === 'liveness');
-      if (!runs) probe.stop();
+      // The startup probe runs until the container has started, the liveness probe from then on.
+      const mayRun = type === 'readiness' ? started || terminating : !terminating && started === (type === 'liveness');
+      if (!mayRun) probe.stop();
       else if (!probe.isScheduled) probe.schedule(this.#firstRun(startedAtMs, probe.spec, afterStartup));
     }
   }
@@ -110,7 +111,7 @@ export class PodProbes {
     const firstMs = computeFirstRun({
       nowMs,
       containerAgeMs: nowMs - startedAtMs,
-      // Nothing is spread after a startup probe: its own runs are.
+      // No spread after a startup probe, whose own runs are spread already.
       threadAgeMs: afterStartup ? Infinity : nowMs - threadStartedAtMs,
       initialDelayMs,
       periodMs,

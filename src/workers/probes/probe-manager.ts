@@ -22,8 +22,9 @@ export interface ProbeWorkersOptions {
 }
 
 /**
- * Each command costs the runtime some ten milliseconds of CPU time: more at once would only wait for each other. A command that has run for half a second
- * waits itself. Connections cost a descriptor and some KiB each; all of them wait.
+ * A command costs the runtime some ten milliseconds of CPU time, so more active commands would only wait for each other. A command that has run for half a
+ * second mostly waits, and no longer counts as active. A connection costs a descriptor and some KiB and only waits, so network probes have no limit of
+ * active runs.
  */
 const defaultLimits = {
   exec: { active: 32, overdueAfterMs: 500, total: 1024, perPod: 128, guaranteed: 8 },

@@ -20,7 +20,7 @@ const maxAttempts = 3;
 const maxRepeats = 3;
 
 export interface RunResult {
-  /** Null: discarded. */
+  /** Null: the result is discarded. */
   readonly outcome: 'success' | 'failure' | null;
   readonly event?: Pick<ProbeEvent, 'reason' | 'message'>;
 }
@@ -67,10 +67,10 @@ export class ProbeRun {
     const number = (this.#attemptNumber += 1);
     this.#delayAtStartMs = loopDelay.totalMs;
     const { action, timeoutSeconds } = this.#target;
-    // The runtime has the timeout of a command.
+    // The runtime enforces the timeout of a command.
     if (action.type !== 'exec') this.#timeout = timers.at(timers.nowMs() + timeoutSeconds * 1000, () => this.#onTimeout(number));
     const onDone = (result: AttemptResult) => {
-      // Later, so that an attempt that fails at once does not call back into its caller.
+      // An attempt that fails at once must not call back into its caller, so this call comes later.
       if (this.#attempt === undefined) setImmediate(() => this.#onAttempt(number, result));
       else this.#onAttempt(number, result);
     };
@@ -80,7 +80,7 @@ export class ProbeRun {
     else onDone({ outcome: 'unknown', output: 'the probe could not be started', isError: true });
   }
 
-  /** The input that has arrived is read first: setImmediate runs after it. */
+  /** The input that has arrived is read before the timeout counts: setImmediate runs after the input. */
   #onTimeout(number: number): void {
     setImmediate(() => {
       if (!this.#isOver && number === this.#attemptNumber) this.#attempt?.timeOut();

@@ -8,8 +8,8 @@ export interface AttemptResult {
   /** Upstream returns an error: the attempt is repeated, and after the last one its result is discarded. */
   readonly isError?: true;
   /**
-   * Why a failure may not be the container's. `time`: a time limit has passed, or the peer closed the connection, both of which a thread that does not run
-   * causes too. `node`: this process had no resources. Absent: the container, or the kernel for it, has answered.
+   * Why the container may not be the cause of a failure. `time`: a time limit has passed, or the peer closed the connection; a delay of this thread can cause
+   * both. `node`: this process lacked resources. Absent: the container, or the kernel on its behalf, has answered.
    */
   readonly doubt?: 'time' | 'node';
 }
@@ -26,5 +26,5 @@ export type ActionOf<Type extends ProbeAction['type']> = Extract<ProbeAction, { 
 
 export const success: AttemptResult = { outcome: 'success', output: '' };
 
-/** The text that the body of a response or the output of a command is read up to (upstream: maxRespBodyLength, maxReadLength). */
+/** How much of a response's body or of a command's output is read (upstream: maxRespBodyLength, maxReadLength). */
 export const maxOutputBytes = 10 * 1024;

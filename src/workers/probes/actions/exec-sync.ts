@@ -4,12 +4,12 @@ import { CriError, grpcCode } from '../../../shared/cri/cri-error.ts';
 import { monotonicMs } from '../../../shared/time/clock.ts';
 import type { ExecSync } from './exec.ts';
 
-/** Node's timers, and the deadline that the runtime gets with the call, may end a call this much early. */
+/** Node's timers, and the deadline that the runtime gets with the call, may end a call this much before its deadline. */
 const toleranceMs = 100;
 
 /**
- * The runtime has `runtimeRequestTimeoutMs` more than the command, to end it. When all of that has passed, nobody knows anything about the command: the error is
- * no CriError then, so that it does not pass for a command that has timed out.
+ * After the command's timeout, the runtime has `runtimeRequestTimeoutMs` to end the command and to answer. When this time has passed too, the state of the
+ * command is unknown: the error is then not a CriError, so that the attempt does not count as a command that has timed out.
  */
 export function execSyncOf(connect: () => Promise<CriClient>, runtimeRequestTimeoutMs: number): ExecSync {
   return async ({ containerID, command, timeoutSeconds }, signal) => {

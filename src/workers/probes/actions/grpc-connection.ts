@@ -1,6 +1,6 @@
 /**
- * One call of grpc.health.v1.Health/Check on an HTTP/2 connection of its own. A channel of grpc-js costs 550 µs of CPU for it, this 240 µs, and its texts are
- * not grpc-go's.
+ * One call of grpc.health.v1.Health/Check on an HTTP/2 connection of its own. Does not use grpc-js, whose channel needs 550 µs of CPU for such a call and has
+ * other error texts than grpc-go; this class needs 240 µs.
  */
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
@@ -17,7 +17,7 @@ import { kubernetesMinor } from '../../../shared/kubernetes/version.ts';
 
 export interface GrpcTransport {
   readonly socket: Duplex;
-  /** Both ends, for texts. */
+  /** The local and the remote address, for error texts. */
   readonly addresses: string;
   readonly receivedBytes: () => number;
 }
@@ -25,15 +25,15 @@ export interface GrpcTransport {
 export interface GrpcConnectionHandlers {
   /** The server has sent its settings: it speaks HTTP/2. */
   readonly onReady: () => void;
-  /** The connection ended before that, or the server has refused to read the request: another connection may succeed. */
+  /** The connection ended before `onReady`, or the server has refused to read the request: another connection may succeed. */
   readonly onRetry: () => void;
   readonly onReply: (reply: string | RpcStatus) => void;
 }
 
-/** grpc-timeout has eight digits; with whole seconds of 2^31 they suffice. */
-const maxTimeoutDigits = 99_999_999;
+/** The header grpc-timeout has at most eight digits. A timeout that is too long for milliseconds is sent in seconds, and cut after three years. */
+const maxTimeoutValue = 99_999_999;
 
-/** A reply takes less; a flood of frames occupies the thread for not much longer. */
+/** How often the number of received bytes is checked. Most replies arrive before the first check; a flood of frames occupies the thread for not much longer. */
 const receivedCheckMs = 10;
 
 export class GrpcConnection {
@@ -101,7 +101,7 @@ export class GrpcConnection {
       'content-type': 'application/grpc',
       'user-agent': `kube-probe/${kubernetesMinor} grpc-node`,
       te: 'trailers',
-      'grpc-timeout': timeoutMs <= maxTimeoutDigits ? `${Math.round(timeoutMs)}m` : `${Math.min(maxTimeoutDigits, this.#timeoutSeconds)}S`,
+      'grpc-timeout': timeoutMs <= maxTimeoutValue ? `${Math.round(timeoutMs)}m` : `${Math.min(maxTimeoutValue, this.#timeoutSeconds)}S`,
     });
     this.#stream = stream;
     stream.on('error', () => {});
@@ -109,7 +109,7 @@ export class GrpcConnection {
       this.#headers = headers;
       const fault = headersFault(this.#headers);
       if (fault) return this.#reply(fault);
-      // END_STREAM: the headers are the trailers, too.
+      // Bit 0 is END_STREAM: the headers are the trailers, too.
       if ((flags & 1) !== 0) this.#trailers = this.#headers;
     });
     stream.on('trailers', (trailers) => (this.#trailers = trailers));
@@ -128,6 +128,7 @@ export class GrpcConnection {
 
   #onData(chunk: Buffer): void {
     if (this.#isOver) return;
+    // Bytes for a message and two prefixes suffice: the second prefix shows that a second message follows, which is a fault.
     this.#body = Buffer.concat([this.#body, chunk.subarray(0, maxReplyBytes + 2 * prefixBytes - this.#body.length)]);
     const fault = bodyFault(this.#body, this.#headers);
     if (fault) this.#reply(fault);
@@ -150,7 +151,7 @@ export class GrpcConnection {
 
 function readFailure(error: Error, addresses: string): string {
   const code = socketErrorCode(error);
-  // The server ended the session with a code, which the text of its GOAWAY has.
+  // The server ended the session with a code, which the text of its GOAWAY contains.
   if (code === 'ERR_HTTP2_SESSION_ERROR') return 'EOF';
   return code.startsWith('ERR_') ? error.message : readError(error, addresses);
 }

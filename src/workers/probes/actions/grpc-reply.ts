@@ -6,7 +6,7 @@ import { prefixBytes } from '../../../shared/grpc-client/frame.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { decodeHealthStatus } from './health-messages.ts';
 
-/** Of a failed call; `details` is the description. */
+/** The status of a failed call: a gRPC code, and its description. */
 export interface RpcStatus {
   readonly code: number;
   readonly details: string;
@@ -17,13 +17,13 @@ export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | 
 /** How the stream ended. */
 export interface GrpcStreamEnd {
   readonly headers: ReplyHeaders | undefined;
-  /** Of a response that has only headers: the same. */
+  /** The headers again when the response has only headers. */
   readonly trailers: ReplyHeaders | undefined;
   /** The code of RST_STREAM. 0: the server has ended the stream. */
   readonly resetCode: number;
 }
 
-/** Bytes of a message. grpc-go allows 4 MiB; the message has one small number, and a node may have thousands of probes. */
+/** The longest message. grpc-go allows 4 MiB, but a health status is one small number, and a node may have thousands of probes. */
 export const maxReplyBytes = 64 * 1024;
 
 /** Upstream: HTTPStatusConvTab. */
@@ -53,7 +53,7 @@ export function headersFault(headers: ReplyHeaders): RpcStatus | undefined {
   };
 }
 
-/** Returns what is wrong with what has arrived of the body so far, complete or not. Never needs more than `maxReplyBytes` of it. */
+/** Returns what is wrong with the part of the body that has arrived so far. A message of up to `maxReplyBytes` and two prefixes are enough to decide. */
 export function bodyFault(body: Buffer, headers: ReplyHeaders | undefined): RpcStatus | undefined {
   if (body.length < prefixBytes) return undefined;
   const length = body.readUInt32BE(1);

@@ -88,7 +88,7 @@ class GrpcAttempt implements Attempt {
     };
     this.#handshake = { close };
     connection.on('error', () => {});
-    // It stays a listener: an 'error' event without a listener would end the thread.
+    // This listener stays: an 'error' event without a listener would end the thread.
     socket.on('error', () => {});
     const onClose = () => this.#retryLater();
     socket.once('close', onClose);
@@ -124,7 +124,7 @@ class GrpcAttempt implements Attempt {
   #retryLater(): void {
     if (this.#isOver) return;
     this.#backoffMs = nextBackoffMs(this.#backoffMs, reconnectLimits);
-    // 20% around it.
+    // As in grpc-go, from 80% to 120% of the back-off.
     this.#retry = setTimeout(() => this.connect(), withJitter(this.#backoffMs * 0.8, 0.5));
   }
 }

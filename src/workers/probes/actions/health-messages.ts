@@ -9,7 +9,7 @@ export function encodeHealthRequest(service: string): Buffer {
   return Buffer.from(writer.finish());
 }
 
-/** Returns the name of the status; of an unknown one its number, as Go prints it. Throws for bytes that are no message. */
+/** Returns the name of the status, or the number of an unknown status, as Go prints it. Throws for bytes that are not a message. */
 export function decodeHealthStatus(bytes: Uint8Array): string {
   const reader = new BinaryReader(bytes);
   let status = 0;

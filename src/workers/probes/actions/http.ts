@@ -4,10 +4,10 @@ import { prepareGet, sendGet, type HttpGetFailure, type HttpGetResponse, type Pr
 import type { ActionOf, Attempt, AttemptResult, OnAttemptDone } from './attempt.ts';
 import { success } from './attempt.ts';
 
-/** By action: a probe sends the same request each time. */
+/** The prepared requests, by action: a probe sends the same request each time. */
 const prepared = new WeakMap<ActionOf<'http'>, PreparedGet>();
 
-/** Upstream: the transport's default (SetTransportDefaults). It matters to a probe with a longer timeout. */
+/** Upstream: the transport's default (SetTransportDefaults). Matters only to probes with a longer timeout. */
 const tlsHandshakeTimeoutMs = 10_000;
 
 export function startHTTP(action: ActionOf<'http'>, done: OnAttemptDone, onSpent?: OnSpent): Attempt {

@@ -20,7 +20,7 @@ export interface AttemptTarget {
 
 export type StartAttempt = (target: AttemptTarget, done: OnAttemptDone) => Attempt;
 
-/** A server chooses what a handshake costs. */
+/** Whether an attempt has a TLS handshake. The server chooses how much CPU time its handshake costs. */
 export const hasHandshake = (action: ProbeAction): boolean =>
   (action.type === 'http' && action.scheme === 'https') || (action.type === 'grpc' && action.tls === true);
 

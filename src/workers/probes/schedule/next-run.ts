@@ -11,7 +11,7 @@ export interface FirstRun {
   readonly threadAgeMs: number;
   readonly initialDelayMs: number;
   readonly periodMs: number;
-  /** Until its first result the container is unready, or has not started up. */
+  /** The status waits for the first result: until then the container is unready, or has not started up. */
   readonly isAwaited: boolean;
   /** From 0 to 1. */
   readonly random: number;
@@ -19,8 +19,8 @@ export interface FirstRun {
 
 /**
  * A container that starts under a running kubelet is probed at the end of its initial delay. The containers that a starting kubelet finds are spread over
- * their periods, so that their probes do not run all at once. Probes that decide what the status says are not: a standalone kubelet does not know the results of
- * its predecessor, and a container that was ready would be unready for up to a period.
+ * their periods, so that their probes do not run all at once. Awaited probes are not spread, because a standalone kubelet does not know the results from before
+ * its restart: a container that was ready would be unready for up to a period.
  */
 export function computeFirstRun({ nowMs, containerAgeMs, threadAgeMs, initialDelayMs, periodMs, isAwaited, random }: FirstRun): number {
   const delayLeftMs = Math.max(0, initialDelayMs - containerAgeMs);
@@ -28,7 +28,7 @@ export function computeFirstRun({ nowMs, containerAgeMs, threadAgeMs, initialDel
   return nowMs + Math.max(delayLeftMs, isSpread ? random * periodMs : 0);
 }
 
-/** The first time after now in the probe's rhythm. Times that have passed are skipped: a probe never runs twice for one delay. */
+/** Returns the first due time after now. Due times that have passed are skipped, so that a probe does not run several times after one delay. */
 export function computeNextRun(lastDueMs: number, periodMs: number, nowMs: number): number {
   const periods = Math.max(1, Math.floor((nowMs - lastDueMs) / periodMs) + 1);
   return lastDueMs + periods * periodMs;

@@ -4,23 +4,25 @@
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 
-/** Of the thread's time. */
+/** The share of the thread's time that a pod's probes may use. */
 const share = 0.05;
 /** What a pod may spend at once, as when its containers start together. */
 const burstMs = 500;
-/** Of a pod whose handshakes are not known yet: close to the costliest one. An ordinary handshake costs a millisecond. */
+/** The estimate for a pod without a finished handshake: close to the costliest handshake. An ordinary one costs a millisecond. */
 const firstEstimateMs = 40;
-/** How fast the estimate follows cheaper handshakes. It follows costlier ones at once, because a pod may have servers of both kinds. */
+/** How fast the estimate follows cheaper handshakes. The estimate follows costlier ones at once, because a pod may have servers of both kinds. */
 const decay = 0.8;
-/** More are forgotten when they have paid. */
+/** Above this number, the accounts of pods that have paid and have no runs are dropped. */
 const maxPods = 1000;
 
 interface Account {
-  /** When the pod's share has paid for what it has spent. */
+  /** Monotonic ms at which the pod's share has paid for its spent time: t ms are paid for in t / `share` ms. */
   paidAtMs: number;
+  /** What a running handshake is expected to cost. */
   estimateMs: number;
+  /** No handshake of the pod has ended yet. */
   isEstimated: boolean;
-  /** Runs that have started and not ended. */
+  /** Runs with a handshake that have started and not ended. */
   running: number;
 }
 
@@ -39,7 +41,7 @@ export class PodBudget {
     this.#accountOf(uid).running += 1;
   }
 
-  /** Such a run has ended, and has spent this in all. */
+  /** A run with a handshake has ended. `spentMs` is its total. */
   end(uid: PodUID, spentMs: number): void {
     const account = this.#accountOf(uid);
     account.running -= 1;
@@ -47,12 +49,12 @@ export class PodBudget {
     account.isEstimated = false;
   }
 
-  /** When the pod has paid enough for its next probe. */
+  /** Returns when the pod has paid enough for its next probe: it may owe up to `burstMs`. */
   startsAtMs(uid: PodUID): number {
     return (this.#accounts.get(uid)?.paidAtMs ?? 0) - burstMs / share;
   }
 
-  /** False: the runs that have started may spend all that the pod has left. One more may start when one of them ends. */
+  /** False: the handshakes that run may spend all the time that the pod has left. Another may start when one of them ends. */
   leavesTime(uid: PodUID, nowMs: number): boolean {
     const account = this.#accounts.get(uid);
     if (!account || account.running === 0) return true;

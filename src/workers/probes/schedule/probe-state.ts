@@ -1,8 +1,8 @@
-/** The state of one probe of one container instance: its result, and the run of equal outcomes before it (upstream worker.go doProbe). */
+/** The state of one probe of one container instance: its result, and how often in a row the last outcome came (upstream worker.go doProbe). */
 import type { ProbeOutcome, ProbeSpec, ProbeType } from '../../../shared/contracts/probes.ts';
 
 export interface ProbeState {
-  /** What main knows. */
+  /** The result that main has, or gets next. */
   readonly result: ProbeOutcome;
   readonly lastOutcome: 'success' | 'failure' | undefined;
   /** How many times in a row the outcome was the same. */

@@ -1,6 +1,6 @@
 /**
- * Limits how many probes run at once, fairly between pods: the pods that wait take turns. A run that has taken long no longer counts against the limit,
- * because it waits and needs no CPU; so commands that hang don't keep others from running. A second limit bounds all runs, a third those of one pod.
+ * Limits how many probes run at once, fairly between pods: the pods that wait take turns. A run that has taken long is overdue and no longer counts against the
+ * limit, because it waits and needs no CPU; so commands that hang don't keep others from running. A second limit bounds all runs, a third those of one pod.
  * A pod chooses its timeouts, so a few pods could hold all runs for days: each pod has some runs that the second limit does not count. The runs of a pod that has
  * spent more than its share of the thread's time wait.
  */
@@ -9,11 +9,11 @@ import { PodBudget } from './pod-budget.ts';
 import type { TimerEntry, TimerQueue } from './timer-queue.ts';
 
 export interface RunLimits {
-  /** Runs that count. */
+  /** The most active runs: those that are not overdue. */
   readonly active: number;
-  /** After this time a run no longer counts. */
+  /** After this time a run is overdue, and no longer counts as active. */
   readonly overdueAfterMs: number;
-  /** All runs. */
+  /** The most runs of all pods, and of one pod, overdue runs included. */
   readonly total: number;
   readonly perPod: number;
   /** A pod with fewer runs than this starts one even beyond `total`. */
@@ -27,7 +27,7 @@ export interface Slot {
   /** The run has a TLS handshake, whose cost the server chooses. */
   readonly hasHandshake: boolean;
   startedAtMs: number;
-  /** How long it has kept the thread busy. */
+  /** How long the run has kept the thread busy. */
   spentMs: number;
 }
 
@@ -103,7 +103,7 @@ export class RunLimiter {
     this.#setBudgetTimer();
   }
 
-  /** The first pod with fewer runs than `perPod`, and with time left, has its turn, and waits behind the others for its next one. */
+  /** Takes a waiting run of the first pod that has fewer runs than `perPod`, and time left. The pod's other runs then wait behind the other pods. */
   #takeNext(perPod: number): Slot | undefined {
     const nowMs = this.#timers.nowMs();
     for (const [podUID, queue] of this.#waiting) {

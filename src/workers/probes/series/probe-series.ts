@@ -27,7 +27,7 @@ export interface DurationSeries {
   /** Wall clock. */
   readonly createdAtMs: number;
   sum: number;
-  /** Per bucket, and above the last one. */
+  /** The number of runs in each bucket; the last element counts those above the greatest bound. */
   readonly counts: Float64Array;
   readonly native: NativeBuckets;
 }
