@@ -1,7 +1,7 @@
 /**
- * The volumes thread owns the volumes that outlive a pod, or that pods share: the calls to CSI drivers, what is staged and published, and the order of the operations on
- * each volume. csi/ has the drivers, their messages and upstream's files; local/ has the folders and disks of this host. Everything below a volume's path goes through the helper process. Started by main
- * (main/threads/volumes-thread.ts) with the first driver or claim; main/volumes/ is its client.
+ * The volumes thread owns the volumes that outlive a pod, or that pods share: the calls to CSI drivers, what is staged and published, and the order of the
+ * operations on each volume. csi/ has the drivers, their messages and upstream's files; local/ mounts the folders and disks of this host. Everything below
+ * a volume's path goes through a helper process. Started by main (main/threads/volumes-thread.ts) with the first driver or claim; main/volumes/ is the client.
  */
 import { readFileSync } from 'node:fs';
 import type { VolumesApi, VolumesWorkerData } from '../../shared/contracts/volumes.ts';
@@ -27,7 +27,7 @@ const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, driv
 const localHelper = new HelperClient({ logger });
 const localVolumes = new LocalVolumes({ rootDir, helper: localHelper, clock, logger });
 void localVolumes.removeUnused();
-/** Operations wait for it, and fail with its error. */
+/** The recovery of the records. Operations on CSI volumes wait for the recovery, and fail with its error. */
 const recovered = recoverVolumes({ rootDir, bootID, table, logger }).then(() => table.report(postNotification));
 recovered.catch((err: unknown) => logger.error({ err }, 'Could not read which volumes are mounted; no volume is changed'));
 

@@ -1,4 +1,7 @@
-/** Reads the records of staged and published volumes, from this kubelet or another one (upstream pkg/kubelet/volumemanager/reconciler/reconstruct.go). */
+/**
+ * Reads the records of staged and published CSI volumes into the table when the thread starts. This kubelet or Go's has written them before (upstream
+ * pkg/kubelet/volumemanager/reconciler/reconstruct.go).
+ */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { podsDir, podVolumesDir, escapeQualifiedName } from '../../shared/kubernetes/paths.ts';

@@ -1,6 +1,7 @@
 /**
- * Publishes, unpublishes and unstages CSI volumes (upstream pkg/volume/csi and the operation generator of pkg/volume/util). What a call may have changed is recorded
- * before it, and its success after it, durably: nothing is called again for what is recorded in this boot.
+ * Stages, publishes, unpublishes and unstages CSI volumes (upstream pkg/volume/csi and the operation generator of pkg/volume/util). Before each call, a
+ * durable record says that the call may have had an effect; after the call, that it has succeeded. A call whose success in this boot is recorded is not
+ * repeated.
  */
 import { mkdir } from 'node:fs/promises';
 import type { HelperClient } from '../../shared/helper-client/index.ts';
@@ -44,7 +45,7 @@ export class VolumeOperations {
   readonly #queues = new KeyedSequence<VolumeKey>();
   /** Publications that wait or are under way, by their target. */
   readonly #pending = new Map<string, { readonly volume: KnownVolume; isCanceled: boolean }>();
-  /** Unstages that have failed. */
+  /** Retries of unstages that have failed, with their back-off. */
   readonly #retries = new Map<KnownVolume, { readonly delayMs: number; readonly cancel: () => void }>();
 
   #isClosed = false;
@@ -88,7 +89,7 @@ export class VolumeOperations {
     }
   }
 
-  /** Needs only the pod's folder. Never rejects. */
+  /** Reads what is published from the record in the pod's folder. Never rejects. */
   async unpublish({ podUID, specName }: Omit<UnpublishVolumeRequest, 'plugin'>): Promise<VolumeReply> {
     const target = targetPath(this.#options.rootDir, podUID, specName);
     try {
@@ -115,7 +116,7 @@ export class VolumeOperations {
     await this.#queues.run(keyOf(pending.volume), async () => {});
   }
 
-  /** Unstages what no pod uses: of a driver that has registered again, what failed without it, and what an earlier kubelet has left. */
+  /** Unstages the volumes of a driver that no pod uses, when the driver has registered: earlier unstages may have failed without it, or before a restart. */
   unstageUnused(driver: string): void {
     if (this.#options.table.hasLostRecords) return;
     for (const volume of this.#options.table.ofDriver(driver)) this.#afterOperation(volume, { retryNow: true });
@@ -156,6 +157,7 @@ export class VolumeOperations {
     const { rootDir, nodeName, bootID } = this.#options;
     const target = targetPath(rootDir, request.podUID, request.specName);
     const isPublished = volume.published.get(target) === 'complete';
+    // A republish requires a published volume, a first publish one that is not published yet.
     if (isPublished !== (request.isRepublish ?? false)) return;
     const { driver: driverName, volumeHandle, specName } = request;
     const driver = this.#driver(driverName);
@@ -189,7 +191,10 @@ export class VolumeOperations {
     volume.published.set(target, 'complete');
   }
 
-  /** Before the completion is recorded: a walk that was interrupted is repeated with the call, and no container starts before its end. */
+  /**
+   * Called before the completion is recorded, so that an interrupted walk is repeated together with the driver's call. No container starts before the end of
+   * the walk.
+   */
   async #changeGroup({ fsGroup, volumeHandle }: PublishVolumeRequest, path: string): Promise<void> {
     if (!fsGroup?.appliesToFiles) return;
     const request = { path, fsGroup: fsGroup.fsGroup, readOnly: false, onlyOnRootMismatch: fsGroup.onlyOnRootMismatch };
@@ -198,7 +203,7 @@ export class VolumeOperations {
   }
 
   async #unpublish(volume: KnownVolume, target: string): Promise<void> {
-    // An earlier operation of the queue may have done it.
+    // An earlier operation of the queue may have unpublished the volume.
     const data = await readVolumeData(target);
     if (data !== null && data !== 'unreadable') {
       await recordCall(target, data.keys);
@@ -206,11 +211,11 @@ export class VolumeOperations {
       await this.#driver(volume.driver)
         .call('nodeUnpublishVolume', { volumeId: volume.volumeHandle, targetPath: target })
         .catch((err: unknown) => {
-          // An earlier call has ended the volume, too.
+          // An earlier call has unpublished the volume, which ended an ephemeral one.
           const isGone = err instanceof RpcError && err.code === grpcCode.NOT_FOUND && data.keys['volumeLifecycleMode'] === 'Ephemeral';
           if (!isGone) throw err;
         });
-      // What a driver leaves mounted is unmounted by the pod's sync, which then removes the folder.
+      // If the driver has left a mount, the pod's sync unmounts it and removes the folder.
       if (!(await removeMountFolder(target)))
         this.#options.logger.warn({ path: target }, 'The driver has unpublished a volume, and something is left at its path');
     }
@@ -271,7 +276,7 @@ function keyOf({ driver, volumeHandle }: KnownVolume) {
   return volumeKey(driver, volumeHandle);
 }
 
-/** What is mounted there by an earlier call is not touched: `recursive` would call stat(2) on it. */
+/** Not `recursive`, which would call stat(2) on the path: an earlier call may have mounted a filesystem there that hangs. */
 async function makeFolder(path: string): Promise<void> {
   await mkdir(path, 0o750).catch((err: NodeJS.ErrnoException) => {
     if (err.code !== 'EEXIST') throw err;

@@ -1,6 +1,6 @@
 /**
- * What is staged and published on this node, by volume: the actual state. It begins with the records on disk, and follows each call. A volume without a complete
- * record may be mounted: it counts as mounted until its unstage has succeeded.
+ * What is staged and published on this node, by CSI volume: the actual state. The table begins with the records on disk, and each call updates it. A volume
+ * whose record is not complete may be mounted: the volume counts as mounted until its unstage has succeeded.
  */
 
 import type { VolumeOnNode, VolumesNotification } from '../../shared/contracts/volumes.ts';
@@ -13,11 +13,11 @@ export type CallState = 'uncertain' | 'complete';
 
 export interface KnownVolume extends VolumeOnNode {
   needsAttachment: boolean;
-  /** Undefined: not staged, or the driver does not stage. */
+  /** Undefined: not staged, or the driver does not stage volumes. */
   staged: CallState | undefined;
   /** By target path. */
   readonly published: Map<string, CallState>;
-  /** Pods whose publish has not begun yet, or is under way. */
+  /** The number of publish requests that wait or are under way. */
   expected: number;
 }
 
@@ -28,10 +28,11 @@ export function volumeKey(driver: string, volumeHandle: string): VolumeKey {
 export class VolumeTable {
   readonly #volumes = new Map<VolumeKey, KnownVolume>();
   /**
-   * True: something is mounted for a pod whose record is lost. It may be any volume, so nothing is unstaged that this kubelet has not itself seen in use.
+   * True: a volume is mounted for a pod, and its record is lost. It may be any volume, so no volume is unstaged that this kubelet has not itself published or
+   * unpublished.
    */
   hasLostRecords = false;
-  /** True: a staged volume may be any. */
+  /** True: the record of a staged volume is lost, so any volume may be staged. */
   hasLostStages = false;
   #post: ((notification: VolumesNotification) => void) | undefined;
 
@@ -70,7 +71,7 @@ export class VolumeTable {
     this.#post?.({ type: 'unused', volume: toVolumeOnNode(volume) });
   }
 
-  /** Call this when an operation on the volume has ended. Drops what is not on the node any more. */
+  /** Call this when an operation on the volume has ended. Drops the volume when it is not on the node any more. */
   settle(volume: KnownVolume): void {
     if (volume.staged !== undefined || volume.published.size > 0 || volume.expected > 0) return;
     const key = volumeKey(volume.driver, volume.volumeHandle);

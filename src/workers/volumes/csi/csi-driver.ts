@@ -17,10 +17,11 @@ type ReplyOf<K extends keyof Methods> = MessageOf<Methods[K]['responseType']>;
 
 /** Upstream's csiTimeout. */
 const deadlineMs = 2 * 60_000;
-/** Labels of the Node: more than this is none. */
+/** The most topology segments of a driver, which become labels of the Node. More are taken for a fault. */
 const maxSegments = 64;
 
 export interface DriverCapabilities {
+  /** The driver stages a volume on the node before it publishes the volume to pods. */
   readonly stages: boolean;
   /** The driver sets the group of a volume's files. */
   readonly mountGroup: boolean;

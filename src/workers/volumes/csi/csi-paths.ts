@@ -7,12 +7,12 @@ import { volumeKinds } from '../../../shared/kubernetes/volume-kind.ts';
 /** Upstream's name of the plugin, and of the folder of a pod's volumes. */
 export const csiPlugin = volumeKinds.csi.plugin;
 
-/** Has a folder for each driver. */
+/** The directory with one folder per driver. */
 export function csiPluginDir(rootDir: string): string {
   return join(rootDir, 'plugins', csiPlugin);
 }
 
-/** A driver's name with which a folder of its own can be made: upstream's validation of CSIDriver (a DNS-1123 label sequence, at most 63 characters). */
+/** Whether a driver may have this name, which is also the name of a folder: upstream's validation of CSIDriver (DNS-1123 labels, at most 63 characters). */
 export function isDriverName(name: string): boolean {
   return name.length <= 63 && /^[a-z0-9A-Z]([-a-z0-9A-Z.]*[a-z0-9A-Z])?$/.test(name) && !name.includes('..');
 }

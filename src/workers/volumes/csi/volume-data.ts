@@ -1,6 +1,7 @@
 /**
- * The record of a staged or published volume, `vol_data.json`: upstream's file and keys (pkg/volume/csi/csi_mounter.go). It is written before the call, so the file
- * alone proves nothing. This kubelet adds the boot in which the call has succeeded; Go's kubelet ignores the key.
+ * The record of a staged or published volume, `vol_data.json`: upstream's file and keys (pkg/volume/csi/csi_mounter.go). The record is written before the
+ * call that stages or publishes, so it does not prove that the call has succeeded. This kubelet adds the ID of the boot in which the call has succeeded; Go's
+ * kubelet ignores this key.
  */
 import { open, rm, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -10,21 +11,22 @@ import { volumeDataPath } from './csi-paths.ts';
 export interface VolumeData {
   readonly driver: string;
   readonly volumeHandle: string;
-  /** The boot in which the call has succeeded. Undefined: it may not have. */
+  /** The ID of the boot in which the call has succeeded. Undefined: the call may not have succeeded. */
   readonly completedOnBoot: string | undefined;
-  /** False also for a record of Go's kubelet, which does not say so. */
+  /** False also for a record of Go's kubelet, which does not have this key. */
   readonly needsAttachment: boolean;
   /** All keys of the file. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
-/** Upstream's keys, and this kubelet's. */
+/** Upstream's keys. */
 const driverKey = 'driverName';
 const handleKey = 'volumeHandle';
+/** This kubelet's own keys. */
 const completedKey = 'completedOnBoot';
 const attachmentKey = 'needsAttachment';
 
-/** A handle has at most 128 bytes by the CSI specification, and drivers have longer ones. */
+/** The longest record. The CSI specification limits a volume handle to 128 bytes, but some drivers have longer ones. */
 const maxBytes = 64 * 1024;
 
 /** Returns null for a text that is not such a record. Pure. */
@@ -42,7 +44,7 @@ export function parseVolumeData(text: string): VolumeData | null {
   return { driver, volumeHandle, completedOnBoot, needsAttachment: keys[attachmentKey] === 'true', keys };
 }
 
-/** The key that says so, or none. */
+/** The keys of a record that say whether the volume needs an attachment: one, or none. */
 export function attachmentKeys(needsAttachment: boolean): Readonly<Record<string, string>> {
   return needsAttachment ? { [attachmentKey]: 'true' } : {};
 }
@@ -66,7 +68,7 @@ export async function readVolumeData(mountPath: string): Promise<VolumeData | nu
   }
 }
 
-/** Writes the record of a call that begins: whether it has succeeded is not known. Also makes its folder. */
+/** Writes the record of a call that begins, without the boot of a completion. Also makes the folder of the record. */
 export async function recordCall(mountPath: string, keys: Readonly<Record<string, string>>): Promise<void> {
   await makeFolderDurably(dirname(mountPath), 0o750);
   const { [completedKey]: _, ...others } = keys;

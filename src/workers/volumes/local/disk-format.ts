@@ -1,19 +1,19 @@
-/** What the programs that examine and format a disk print and get (upstream mount-utils mount_linux.go). Pure. */
+/** The arguments and the output of the programs that examine, check and format a disk (upstream mount-utils mount_linux.go). Pure. */
 
-/** An exit of blkid. */
+/** The exit code and the output of blkid. */
 export interface BlkidExit {
   readonly code: number;
   readonly stdout: string;
 }
 
-/** Not the name of a filesystem: such a disk is never formatted. */
+/** Upstream's text for a disk with a partition table. It is not the name of a filesystem, but it keeps the disk from being formatted. */
 const partitioned = 'unknown data, probably partitions';
 
 export const blkidArguments = (device: string) => ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-o', 'export', device];
 
 /** Returns the filesystem on a disk, and an empty string for an unformatted one; or why blkid can't say. */
 export function diskFormat({ code, stdout }: BlkidExit): string | { readonly problem: string } {
-  // No TYPE and no PTTYPE was found.
+  // blkid(8) exits with 2 when it finds neither TYPE nor PTTYPE.
   if (code === 2) return '';
   if (code !== 0) return { problem: `exit status ${code}` };
   const values = new Map<string, string>();
@@ -25,7 +25,7 @@ export function diskFormat({ code, stdout }: BlkidExit): string | { readonly pro
   return values.get('PTTYPE') ? partitioned : (values.get('TYPE') ?? '');
 }
 
-/** Whether mkfs can be called for it: the type is part of the program's name. */
+/** Whether mkfs can be called for this type, which is part of the program's name. */
 export function isFilesystemType(fsType: string): boolean {
   return /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,31}$/.test(fsType);
 }
@@ -45,7 +45,7 @@ export function mkfsArguments(fsType: string, device: string): string[] {
 
 export const fsckArguments = (device: string) => ['-a', device];
 
-/** Exit codes of fsck(8). */
+/** The exit code of fsck(8) for errors that were left uncorrected. */
 const uncorrected = 4;
 
 /** Returns why the disk must not be mounted, or null. As upstream, other codes let the mount decide. */

@@ -1,6 +1,6 @@
 /**
- * Volumes whose filesystem did not answer in time. Each attempt leaves a process that hangs in the kernel, so they become rare: other volumes need the
- * processes.
+ * Local volumes whose filesystem did not answer in time. Each attempt leaves a process that hangs in the kernel, so the delay between attempts doubles: other
+ * volumes need the processes.
  */
 import { goDuration } from '../../../shared/kubernetes/go-text.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
@@ -10,6 +10,7 @@ const maxDelayMs = 60 * 60_000;
 
 export class HangingVolumes {
   readonly #clock: Pick<Clock, 'monotonic'>;
+  /** By the name of the persistent volume. Times are monotonic ms; `untilMs`: no attempt before. */
   readonly #volumes = new Map<string, { readonly sinceMs: number; readonly untilMs: number; readonly hangs: number }>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {

@@ -7,11 +7,12 @@ export type RunProgram = (program: string, args: readonly string[], deadlineMs: 
 
 const minuteMs = 60_000;
 const mountDeadlineMs = 2 * minuteMs;
-/** A check or a new filesystem on a disk of some terabytes. */
+/** Long enough to check or format a disk of some terabytes. */
 const diskDeadlineMs = 60 * minuteMs;
 
 export const runProgram: RunProgram = async (command, args, deadlineMs) => {
   const signal = AbortSignal.timeout(deadlineMs);
+  // The signal comes before runPlugin's own deadline, whose result has no error code.
   const exit = await runPlugin({ command, args, env: process.env, deadlineMs: 2 * deadlineMs }, signal);
   // A program that hangs in the kernel outlives its kill.
   if (exit.result === 'failed' && signal.aborted)
@@ -19,6 +20,7 @@ export const runProgram: RunProgram = async (command, args, deadlineMs) => {
   return exit;
 };
 
+/** A disk with another filesystem than requested could not be mounted. */
 export class FilesystemMismatch extends Error {}
 
 export interface DiskMount {
@@ -47,9 +49,9 @@ export async function formatAndMount({ device, target, fsType, options }: DiskMo
     const problem = exit.result === 'exited' ? fsckProblem(device, exit.code, outputOf(exit)) : null;
     if (problem !== null) throw new Error(problem);
   }
-  const isOther = format !== '' && format !== fsType;
+  const hasOtherType = format !== '' && format !== fsType;
   await runMount(['-t', fsType, '-o', [...options, 'defaults'].join(','), device, target], run).catch((err: Error) => {
-    throw isOther ? new FilesystemMismatch(err.message) : err;
+    throw hasOtherType ? new FilesystemMismatch(err.message) : err;
   });
 }
 

@@ -10,7 +10,7 @@ export function localTarget(rootDir: string, podUID: string, specName: string): 
   return podVolumeDir(rootDir, podUID, plugin, specName);
 }
 
-/** Has a mount of each block device, by the name of its persistent volume. */
+/** The directory with one mount point per block device, named after the persistent volume. */
 export function deviceMountsDir(rootDir: string): string {
   return join(rootDir, 'plugins', plugin, 'mounts');
 }
@@ -28,7 +28,7 @@ export function mountAt(mounts: readonly MountInfo[], path: string): MountInfo |
 
 /**
  * Returns the mounts of the same folder in the folders of pods (upstream GetMountRefs and filterPodMounts).
- * @param mounts all of the node, in the kernel's order
+ * @param mounts all mounts of the node, in the kernel's order
  * @param source a folder, without symlinks
  */
 export function podMountsOf(mounts: readonly MountInfo[], rootDir: string, source: string): MountInfo[] {

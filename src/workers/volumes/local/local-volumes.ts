@@ -1,6 +1,7 @@
 /**
- * Mounts local persistent volumes into the folders of pods, and ends their mounts (upstream pkg/volume/local). The mount table has the whole state: a mount in a
- * pod's folder is the last step, so it proves the steps before it, also of Go's kubelet and of an earlier run. Operations on one volume run one after the other.
+ * Mounts local persistent volumes into the folders of pods, and ends these mounts (upstream pkg/volume/local). The mount table is the whole state: the mount
+ * in a pod's folder is the last step, so it proves that the earlier steps were done, also by Go's kubelet or before a restart. Operations on one volume run
+ * one after the other.
  */
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import type { HelperOperations } from '../../../shared/contracts/helper.ts';
@@ -22,7 +23,7 @@ import { bindRemountOptions, hasFlags } from './mount-options.ts';
 export interface LocalVolumesOptions {
   /** Without symlinks. */
   readonly rootDir: string;
-  /** Of local volumes only: a disk that hangs costs no CSI volume a process. */
+  /** Serves local volumes only, so that a disk that hangs does not occupy a process that CSI volumes need. */
   readonly helper: Pick<HelperClient, 'call'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,17 +43,17 @@ const defaultFsType = 'ext4';
 const ownershipDeadlineMs = 10 * 60_000;
 /** Upstream's back-off of operations (pkg/util/goroutinemap/exponentialbackoff). */
 const backoff = { initialMs: 500, maxMs: 122_000 };
-/** More mounts on one path than any kubelet makes. */
+/** The most mounts on one path that are unmounted: more than any kubelet makes. */
 const maxMounts = 16;
 const podEnds = new Error('the pod ends');
 
 export class LocalVolumes {
   readonly #options: LocalVolumesOptions;
-  /** By the name of the persistent volume. */
+  /** Operations in sequence, by the name of the persistent volume. */
   readonly #queues = new KeyedSequence<string>();
-  /** By the device: two persistent volumes of one disk are not formatted at the same time. */
+  /** Formats and mounts in sequence, by device: two persistent volumes may name one disk. */
   readonly #devices = new KeyedSequence<string>();
-  /** By their target. */
+  /** Publications that wait or are under way, by target. */
   readonly #pending = new Map<string, Pending>();
   readonly #hanging: HangingVolumes;
   readonly #retries = new Map<string, () => void>();
@@ -103,13 +104,13 @@ export class LocalVolumes {
     }
   }
 
-  /** Unmounts the devices that no pod uses: an earlier kubelet has left them. Never rejects. */
+  /** Unmounts the devices that no pod uses, which were left before the thread started. Never rejects. */
   async removeUnused(): Promise<void> {
     const names = await readdir(deviceMountsDir(this.#options.rootDir)).catch(() => []);
     await Promise.all(names.map((name) => this.#removeIfUnused(name)));
   }
 
-  /** Starts nothing more. What is under way goes on. */
+  /** Starts nothing more. Operations that are under way go on. */
   close(): void {
     this.#isClosed = true;
     for (const cancel of this.#retries.values()) cancel();
@@ -131,7 +132,7 @@ export class LocalVolumes {
     const mounts = await readMountsBelow('/');
     const mounted = mountAt(mounts, target);
     if (mounted) {
-      // A kubelet that was killed between the two mounts has left one without its flags.
+      // A kubelet that was killed between the bind mount and its remount has left a mount without its flags.
       if (!hasFlags(options, mounted)) await this.#applyOptions(target, target, options);
       return null;
     }
@@ -148,7 +149,7 @@ export class LocalVolumes {
     begin('SetUp');
     signal.throwIfAborted();
     const others = podMountsOf(await readMountsBelow('/'), rootDir, path);
-    const warning = fsGroup && others.length > 0 ? await this.#otherGroup(request, path, fsGroup.fsGroup) : null;
+    const warning = fsGroup && others.length > 0 ? await this.#groupWarning(request, path, fsGroup.fsGroup) : null;
     if (fsGroup && !readOnly && others.length === 0) {
       const walk = { path, fsGroup: fsGroup.fsGroup, readOnly: false, onlyOnRootMismatch: fsGroup.onlyOnRootMismatch };
       const { failures, firstFailure } = await this.#hanging.run(specName, () =>
@@ -184,8 +185,8 @@ export class LocalVolumes {
     if (remountOptions) await remount(source, target, remountOptions);
   }
 
-  /** The group of the volume's root is that of a pod that uses the volume already. */
-  async #otherGroup(request: LocalVolumeRequest, path: string, fsGroup: number): Promise<string | null> {
+  /** Another pod already uses the volume. Resolves with a warning if the volume's root has another group than this pod's fsGroup. */
+  async #groupWarning(request: LocalVolumeRequest, path: string, fsGroup: number): Promise<string | null> {
     const { group } = await this.#inspect(request, path);
     if (group === fsGroup) return null;
     return `The requested fsGroup is ${fsGroup}, but the volume ${request.specName} has GID ${group}. The volume may not be shareable.`;
@@ -238,7 +239,7 @@ export class LocalVolumes {
     });
   }
 
-  /** Never rejects. */
+  /** Unmounts the volume's device when no pod uses it. Retries after a failure. Never rejects. */
   async #removeIfUnused(specName: string, delayMs?: number): Promise<void> {
     this.#retries.get(specName)?.();
     this.#retries.delete(specName);

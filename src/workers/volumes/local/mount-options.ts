@@ -1,7 +1,7 @@
 /** The options of a bind mount, which mount(8) applies with a second mount (upstream mount-utils MakeBindOpts and getBindMountOptions). Pure. */
 import type { MountInfo } from '../../../shared/linux/mountinfo.ts';
 
-/** Flags of a mount, as the mount table names them. A remount loses those that it does not repeat. */
+/** Flags of a mount, as the mount table names them. A remount loses the flags that it does not repeat. */
 const flags: ReadonlySet<string> = new Set(['ro', 'nodev', 'noexec', 'nosuid', 'noatime', 'relatime', 'nodiratime']);
 
 /** Returns the options of the second mount, or null when none is needed. */
