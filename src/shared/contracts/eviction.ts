@@ -18,7 +18,7 @@ export const evictionSignals = [
 ] as const;
 export type EvictionSignal = (typeof evictionSignals)[number];
 
-/** The resource of which a signal measures the rest. Memory and ephemeral storage are in bytes; inodes and processes are counts. */
+/** The resource that a signal measures. Memory and ephemeral storage are in bytes; inodes and processes are counts. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
 
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';

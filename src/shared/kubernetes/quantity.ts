@@ -30,6 +30,7 @@ const maxCount = 2 ** 63 - 1024;
  * `1e999999999` must not allocate a number of a billion digits.
  */
 const maxDigits = 1000;
+/** 10^maxDigits units; a unit is 10^9 nanos. */
 const maxNanos = 10n ** BigInt(maxDigits + 9);
 /** The number of fraction digits that parsing considers. In Ei, the largest unit, digits after the 28th are below one billionth. */
 const maxFractionDigits = 100;

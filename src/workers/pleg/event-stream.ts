@@ -34,11 +34,14 @@ export interface EventStreamDependencies {
 
 export class EventStream {
   readonly #deps: EventStreamDependencies;
+  /** Inspections after the creation or the start of a container or sandbox. */
   readonly #starts: DelayedInspections;
+  /** Inspections after the removal of an ended container or sandbox. */
   readonly #removals: DelayedInspections;
   /** The runtime does not implement the call. A restarted runtime may be another version that does. */
   #unsupported = false;
   #broken = false;
+  /** Settles when the stream is no longer read. */
   #running: Promise<void> = Promise.resolve();
 
   constructor(dependencies: EventStreamDependencies) {

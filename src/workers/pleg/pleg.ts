@@ -42,7 +42,7 @@ export class Pleg implements PlegApi {
   readonly #inspections: InspectionQueue;
   readonly #relister: Relister;
   readonly #events: EventStream | null;
-  readonly #running: Promise<void>;
+  readonly #relisting: Promise<void>;
 
   /** Starts with an immediate relist. */
   constructor(dependencies: PlegDependencies) {
@@ -89,7 +89,7 @@ export class Pleg implements PlegApi {
       onRuntimeReturned: () => this.#events?.runtimeReturned(),
     });
     this.#events?.start();
-    this.#running = this.#relister.run();
+    this.#relisting = this.#relister.run();
   }
 
   inspectPod(podUID: PodUID, created?: CreatedObjects): Promise<void> {
@@ -106,7 +106,7 @@ export class Pleg implements PlegApi {
 
   async close(): Promise<void> {
     this.#stop.abort(new Error('the pleg thread is closing'));
-    await Promise.all([this.#running, this.#events?.ended()]);
+    await Promise.all([this.#relisting, this.#events?.ended()]);
     this.#runtime.close();
   }
 }

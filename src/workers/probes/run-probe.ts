@@ -38,10 +38,14 @@ export class ProbeRun {
   readonly #target: AttemptTarget;
   readonly #done: (result: RunResult) => void;
   #attempt: Attempt | undefined;
+  /** Identifies the current attempt: a timer or a result of an earlier attempt is ignored. */
   #attemptNumber = 0;
   #timeout: TimerEntry | undefined;
+  /** The loop delay at the start of the current attempt. */
   #delayAtStartMs = 0;
-  #attempts = 0;
+  /** Attempts whose result was not doubtful. */
+  #countedAttempts = 0;
+  /** Attempts whose result was doubtful. */
   #repeats = 0;
   #isOver = false;
 
@@ -99,8 +103,8 @@ export class ProbeRun {
       else this.#finish({ outcome: null });
       return;
     }
-    this.#attempts += 1;
-    if (result.isError && this.#attempts < maxAttempts && this.#mayRepeat()) this.#start();
+    this.#countedAttempts += 1;
+    if (result.isError && this.#countedAttempts < maxAttempts && this.#mayRepeat()) this.#start();
     else this.#finish(toRunResult(this.#probe, result));
   }
 

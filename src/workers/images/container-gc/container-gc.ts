@@ -26,7 +26,7 @@ export interface ContainerGCOptions {
 
 export class ContainerGC {
   readonly #options: ContainerGCOptions;
-  #running: Promise<unknown> = Promise.resolve();
+  #lastCollection: Promise<unknown> = Promise.resolve();
 
   constructor(options: ContainerGCOptions) {
     this.#options = options;
@@ -37,8 +37,8 @@ export class ContainerGC {
    * its last step.
    */
   garbageCollect(request: ContainerGcRequest): Promise<{ removedContainers: number; removedSandboxes: number }> {
-    const result = this.#running.then(() => this.#collect(request));
-    this.#running = result.catch(() => {});
+    const result = this.#lastCollection.then(() => this.#collect(request));
+    this.#lastCollection = result.catch(() => {});
     return result;
   }
 

@@ -51,7 +51,7 @@ export class ImageGC {
   readonly #options: ImageGCOptions;
   readonly #records: ImageRecords;
   #policy: ImageGcPolicy;
-  #running: Promise<unknown> = Promise.resolve();
+  #lastCollection: Promise<unknown> = Promise.resolve();
 
   constructor(options: ImageGCOptions) {
     this.#options = options;
@@ -124,8 +124,8 @@ export class ImageGC {
 
   /** Collections run one after another: removals must not overlap. */
   #serialize<T>(run: () => Promise<T>): Promise<T> {
-    const result = this.#running.then(run);
-    this.#running = result.catch(() => {});
+    const result = this.#lastCollection.then(run);
+    this.#lastCollection = result.catch(() => {});
     return result;
   }
 

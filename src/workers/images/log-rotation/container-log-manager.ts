@@ -55,6 +55,7 @@ export class ContainerLogManager {
   readonly #compressor: LogCompressor;
   readonly #growth: FilesystemGrowth;
   readonly #logs = new Map<ContainerID, TrackedLog>();
+  /** Cancels the next check of all logs. */
   #cancelRound: () => void = () => {};
   #closed = false;
 

@@ -26,7 +26,9 @@ const minGrowthBytes = 64 * 1024 * 1024;
 
 export class FilesystemGrowth {
   readonly #options: FilesystemGrowthOptions;
+  /** At the last read. Infinity: before the first read, which therefore counts no growth. */
   #usedBytes = Infinity;
+  /** The growth since all logs were last checked, and the monotonic time of that check. */
   #grownBytes = 0;
   #checkedAtMs = 0;
   #cancel: () => void = () => {};

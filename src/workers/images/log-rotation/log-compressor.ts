@@ -22,6 +22,7 @@ const maxParallel = 8;
 
 export class LogCompressor {
   readonly #options: LogCompressorOptions;
+  /** The most compressions of one class at a time. */
   readonly #parallel: number;
   readonly #queue: CompressionQueue;
   readonly #closing = new AbortController();

@@ -24,13 +24,13 @@ export function pullMessage(err: unknown): string {
 /** The different messages of a pull that failed with each of a pod's credentials, which can be thousands. */
 export class PullMessages {
   readonly #messages = new Set<string>();
-  #length = 0;
+  #totalLength = 0;
 
   add(err: unknown): void {
     const message = pullMessage(err);
-    if (this.#length > maxLength || this.#messages.has(message)) return;
+    if (this.#totalLength > maxLength || this.#messages.has(message)) return;
     this.#messages.add(message);
-    this.#length += message.length;
+    this.#totalLength += message.length;
   }
 
   /** Joins the messages as Go prints an aggregate of errors. */

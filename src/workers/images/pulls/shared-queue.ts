@@ -16,9 +16,12 @@ export class SharedQueue<T> {
   readonly #limit: number;
   readonly #maxHoldMs: number | null;
   readonly #clock: Clock;
+  /** The pending and running calls, by key. */
   readonly #shared = new Map<string, Promise<T>>();
+  /** Each starts one waiting call. */
   readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  /** The running calls that count against the limit. */
+  #slotsInUse = 0;
 
   constructor({ limit, maxHoldMs, clock }: SharedQueueOptions) {
     this.#limit = limit ?? Number.POSITIVE_INFINITY;
@@ -29,7 +32,7 @@ export class SharedQueue<T> {
   /** What a call with this key would wait for: the same call of another request, or the limit. Null: nothing. */
   waitFor(key: string): 'sharedCall' | 'limit' | null {
     if (this.#shared.has(key)) return 'sharedCall';
-    return this.#running >= this.#limit ? 'limit' : null;
+    return this.#slotsInUse >= this.#limit ? 'limit' : null;
   }
 
   /** Joins the pending or running call with this key, or queues a new one. */
@@ -42,8 +45,8 @@ export class SharedQueue<T> {
   }
 
   async #runQueued(call: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#running += 1;
+    if (this.#slotsInUse >= this.#limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#slotsInUse += 1;
     let isHeld = true;
     const release = () => {
       if (isHeld) this.#release();
@@ -62,6 +65,6 @@ export class SharedQueue<T> {
   #release(): void {
     const next = this.#waiting.shift();
     if (next) next();
-    else this.#running -= 1;
+    else this.#slotsInUse -= 1;
   }
 }

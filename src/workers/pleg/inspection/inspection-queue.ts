@@ -48,8 +48,10 @@ export interface InspectionQueueDependencies {
 export class InspectionQueue {
   readonly #deps: InspectionQueueDependencies;
   readonly #pods = new Map<PodUID, PodInspections>();
+  /** Pods whose next inspection waits for a slot. */
   readonly #queued: PodUID[] = [];
-  #running = 0;
+  /** The running inspections that are not slow. */
+  #slotsInUse = 0;
 
   constructor(dependencies: InspectionQueueDependencies) {
     this.#deps = dependencies;
@@ -100,7 +102,7 @@ export class InspectionQueue {
   /** Starts inspections in free slots. Runs in a microtask, so requests of the same event-loop task share an inspection. */
   #startQueued(): void {
     queueMicrotask(() => {
-      while (this.#running < maxParallelInspections) {
+      while (this.#slotsInUse < maxParallelInspections) {
         const uid = this.#queued.shift();
         if (uid === undefined) return;
         void this.#run(uid, this.#pods.get(uid)!);
@@ -117,11 +119,11 @@ export class InspectionQueue {
     const { known } = inspection;
     // The partial and the complete status have the same time: main drops a status that is older than its own.
     const observedAtMs = known && 'listedAtMs' in known ? known.listedAtMs : startedAtMs;
-    this.#running += 1;
+    this.#slotsInUse += 1;
     let slow = false;
     const cancel = clock.after(slowInspectionMs, () => {
       slow = true;
-      this.#running -= 1;
+      this.#slotsInUse -= 1;
       postPartialStatus(uid, clock.monotonic() - startedAtMs, observedAtMs);
       inspection.reported.resolve(true);
       this.#startQueued();
@@ -135,7 +137,7 @@ export class InspectionQueue {
       inspection.reported.resolve(false);
     }
     cancel();
-    if (!slow) this.#running -= 1;
+    if (!slow) this.#slotsInUse -= 1;
     pod.running = null;
     if (pod.next) this.#queued.push(uid);
     else this.#pods.delete(uid);

@@ -28,7 +28,8 @@ const maxInfoLength = 1024 * 1024;
 
 export class SandboxImages {
   readonly #deps: SandboxImagesDependencies;
-  readonly #known = new WeakSet<SandboxItem>();
+  /** Each item is read once. */
+  readonly #requested = new WeakSet<SandboxItem>();
   readonly #queue = new Set<SandboxItem>();
   #isRunning = false;
 
@@ -38,8 +39,8 @@ export class SandboxImages {
 
   /** Idempotent. Does not wait. */
   request(item: SandboxItem): void {
-    if (this.#known.has(item)) return;
-    this.#known.add(item);
+    if (this.#requested.has(item)) return;
+    this.#requested.add(item);
     this.#queue.add(item);
     if (!this.#isRunning) void this.#run();
   }

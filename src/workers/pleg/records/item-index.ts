@@ -17,10 +17,14 @@ export class ItemIndex<T> {
   #highWater = 0;
   /** The first free slot. `#next` links the others. */
   #free = noSlot;
+  /** The first slot of each bucket's chain of slots. */
   #buckets = new Int32Array(0);
+  /** Indexed by slot, as the arrays below: the next slot of the bucket's chain, or the next free slot. */
   #next = new Int32Array(0);
   #hashes = new Int32Array(0);
+  /** 0: the slot is free. */
   #idLengths = new Uint8Array(0);
+  /** `maxIdBytes` per slot. */
   #ids = Buffer.alloc(0);
   #rawStates = new Int32Array(0);
   /** The number of the last relist that contained the item. */

@@ -29,7 +29,8 @@ export interface RawListOptions {
 
 export class RawList {
   readonly #options: RawListOptions;
-  #streamed = false;
+  /** The list is too long for one reply, and the runtime has the streaming call. */
+  #usesStream = false;
   /** How many of the next lists come in portions, before the list is tried in one reply again. */
   #portionedListsLeft = 0;
 
@@ -44,13 +45,13 @@ export class RawList {
       this.#portionedListsLeft -= 1;
       return this.#bounded(await fetchPortions(signal));
     }
-    if (this.#streamed) {
+    if (this.#usesStream) {
       try {
         return await this.#fetchStreamed(signal);
       } catch (err) {
         // A runtime without the streaming call now serves the socket.
         if (!isUnimplemented(err)) throw err;
-        this.#streamed = false;
+        this.#usesStream = false;
       }
     }
     try {
@@ -60,7 +61,7 @@ export class RawList {
       const limitError = `${listCall}: the reply is over the limit of ${maxMessageBytes} bytes for a message`;
       try {
         const messages = await this.#fetchStreamed(signal);
-        this.#streamed = true;
+        this.#usesStream = true;
         logger.warn(
           { list: listCall, stream: streamCall, err },
           'A list of the runtime exceeds the message limit, using the streaming call',

@@ -44,11 +44,14 @@ export interface RelisterDependencies {
 
 export class Relister {
   readonly #deps: RelisterDependencies;
+  /** The relist that `relist` has requested and that has not begun. */
   #requested: PromiseWithResolvers<void> | null = null;
+  /** Ends the pause between two relists. */
   #wake: () => void = () => {};
   #lastStartedAtMs: number | undefined;
   /** Monotonic ms of the first failure in a row. */
   #failingSinceMs: number | undefined;
+  /** The version of the records at the last count for the metrics. */
   #countedVersion = -1;
   /** Lists have arrived, and are not processed to the end. True at the start of a relist: this thread failed to process the previous lists. */
   #hasUnprocessedLists = false;

@@ -47,6 +47,7 @@ export class GrpcConnection {
   #headers: ReplyHeaders | undefined;
   #trailers: ReplyHeaders | undefined;
   #body = Buffer.alloc(0);
+  /** The text about a received GOAWAY, for errors. Empty: none was received. */
   #goaway = '';
   #isOver = false;
 

@@ -10,7 +10,7 @@ const minDelayMs = 20;
 
 export class LoopDelay {
   #timers: TimerQueue | undefined;
-  #running = 0;
+  #runningProbes = 0;
   #tick: TimerEntry | undefined;
   #totalMs = 0;
 
@@ -30,19 +30,19 @@ export class LoopDelay {
 
   /** A probe runs until `end`. */
   begin(): void {
-    this.#running += 1;
+    this.#runningProbes += 1;
     if (!this.#tick) this.#setTick();
   }
 
   end(): void {
-    this.#running -= 1;
+    this.#runningProbes -= 1;
   }
 
   #setTick(): void {
     const timers = this.#timers;
     this.#tick = timers?.at(timers.nowMs() + tickMs, () => {
       this.#tick = undefined;
-      if (this.#running > 0) this.#setTick();
+      if (this.#runningProbes > 0) this.#setTick();
     });
   }
 }

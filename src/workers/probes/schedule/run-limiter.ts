@@ -40,6 +40,7 @@ export class RunLimiter {
   /** In the order of their starts. */
   readonly #active = new Set<Slot>();
   readonly #overdue = new Set<Slot>();
+  /** Active and overdue runs by pod. */
   readonly #runsOfPod = new Map<PodUID, number>();
   #overdueTimer: TimerEntry | undefined;
   #budgetTimer: TimerEntry | undefined;

@@ -29,6 +29,7 @@ export class TimerQueue {
   /** The due time of the timer that is set; Infinity without one. */
   #setForMs = Infinity;
   #cancelTimer: () => void = () => {};
+  /** Due callbacks run in slices, after which the timer is set again. */
   #isRunning = false;
   #isClosed = false;
 

@@ -56,6 +56,7 @@ export class LocalVolumes {
   /** Publications that wait or are under way, by target. */
   readonly #pending = new Map<string, Pending>();
   readonly #hanging: HangingVolumes;
+  /** Cancel the retries of failed unmounts of devices, by the name of the persistent volume. */
   readonly #retries = new Map<string, () => void>();
   #isClosed = false;
 

@@ -35,6 +35,7 @@ export class PullRecords {
   readonly #pulledFiles: RecordFiles<ImagePulledRecord>;
   /** The number of running pulls by image. 0 for a pull that an earlier process did not finish. */
   readonly #intents = new Map<string, number>();
+  /** The records of pulled images, by the runtime's ID of the image. */
   readonly #pulled = new Map<string, ImagePulledRecord>();
 
   private constructor(options: PullRecordsOptions) {

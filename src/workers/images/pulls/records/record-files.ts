@@ -32,6 +32,7 @@ export class RecordFiles<T extends object> {
   readonly #options: RecordFilesOptions<T>;
   /** The names of unreadable files, whose content is unknown. */
   readonly #unreadable = new Set<string>();
+  /** The names of all record files, for their number. */
   readonly #names = new Set<string>();
   /** Serializes writes: two writes of one record would share a temporary file, and many parallel writes would occupy all file threads. */
   #lastWrite: Promise<unknown> = Promise.resolve();
