@@ -5,11 +5,11 @@
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 
-/** Resyncs at a time. They hardly wait for anything, so more of them at a time would not be done sooner. */
+/** Resyncs at a time. A resync hardly waits for anything, so more resyncs at a time would not be done sooner. */
 const limits = { idle: 4, busy: 1 };
 /** While busy, one resync begins per period. */
 const busyPeriodMs = 100;
-/** Delay of the first resync: a new kubelet finds its pods one after another, and the last one may have something to do. */
+/** Delay of the first resync: a kubelet that starts finds its pods one after another, and the last pod may have something to do. */
 const initialDelayMs = 200;
 /** A sync with something to do keeps the throttle busy for at most this long: it may wait for something other than a core. */
 const maxBusyMs = 2000;
@@ -21,7 +21,7 @@ export class ResyncThrottle {
   #openAtMs = Infinity;
   /** Monotonic ms before which no resync begins while busy. */
   #nextBusyAtMs = -Infinity;
-  /** Syncs with something to do. */
+  /** Number of syncs in progress with something to do. */
   #busy = 0;
 
   /** `onOpen` is called when a resync may begin that could not begin before. */

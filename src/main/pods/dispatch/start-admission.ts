@@ -1,7 +1,8 @@
 /**
- * Grants permits to start a sandbox or a container: as many at a time as the runtime starts fastest, the most important and then the oldest pod
- * first. Restarts and critical pods never wait behind a burst of new pods, nor small pods behind large ones (start-lanes.ts). Stops need no permit. A start that the runtime does not
- * end in time stops counting (overdue-starts.ts).
+ * Grants permits to start a sandbox or a container, and queues the requests for which no permit is free. start-limit.ts decides how many starts
+ * may be in progress. Each permit belongs to a lane, which is a limit of its own (start-lanes.ts): restarts and critical pods do not wait behind
+ * a burst of new pods, and small pods do not wait behind large ones. A start that the runtime does not complete in time stops counting against
+ * the limit (overdue-starts.ts). Stops need no permit.
  */
 import { Listeners } from '../../../shared/concurrency/listeners.ts';
 import { startPermitLimit, startPermitsHung, startPermitsInUse, startPermitsWaiting } from '../../../shared/metrics/definitions/pods.ts';
@@ -20,8 +21,9 @@ interface Waiter {
 }
 
 /**
- * During the ramp, the permit of a sandbox is reserved for the container of its pod for this long. Otherwise the next sandboxes would get the
- * permit, and the first container would wait for them. Ten times what a pod needs between its sandbox and its container.
+ * During the ramp-up of a burst (start-limit.ts), the permit of a created sandbox stays reserved for a container for this long. Otherwise the
+ * next sandboxes would get the permit, and the first container would wait for them. Ten times what a pod needs between its sandbox and its
+ * container.
  */
 const reservationMs = 200;
 
@@ -29,13 +31,13 @@ export class StartAdmission {
   readonly #clock: Clock;
   readonly #limit: StartLimit;
   readonly #lanes = new StartLanes();
-  /** Starts in progress that do not count. */
+  /** Starts in progress that do not count against the limit: they are overdue, or nobody needs their result any more. */
   #uncounted = 0;
-  /** Smoothed duration of recent starts. */
+  /** Smoothed duration of recent starts; null before the first one ended. */
   #typicalMs: number | null = null;
-  /** Reserved permits, which count as in use. Each function cancels the expiry of one. */
+  /** Reserved permits, which count as in use. Each function cancels the expiry of one reservation. */
   readonly #reservations = new Set<() => void>();
-  /** In the order in which they start. */
+  /** Ordered by `startsBefore`: the first request starts first. */
   #waiting: Waiter[] = [];
   readonly #idleListeners = new Listeners();
   readonly #owner: StartPermitOwner;
@@ -59,7 +61,7 @@ export class StartAdmission {
       if (signal.aborted) return reject(signal.reason as Error);
       const onAbort = () => {
         this.#waiting = this.#waiting.filter((other) => other !== waiter);
-        // Closes the window of the limit when no start waits any more.
+        // When no start waits any more, this ends the measurement of the limit.
         this.#admit();
         reject(signal.reason as Error);
       };
@@ -101,6 +103,7 @@ export class StartAdmission {
   get limit(): number {
     return this.#limit.limit;
   }
+  /** Starts that may be in progress in the common lane now: during the ramp-up, less than `limit`. */
   get allowed(): number {
     return this.#limit.allowed;
   }
@@ -111,10 +114,11 @@ export class StartAdmission {
   get inFlight(): number {
     return this.#lanes.inFlight;
   }
-  get hung(): number {
+  get uncounted(): number {
     return this.#uncounted;
   }
 
+  /** Grants permits to waiting requests, the first ones first. Called after each change of the queue, of the limit or of the permits in use. */
   #admit(): void {
     for (let index = 0; index < this.#waiting.length;) {
       const { request, grant } = this.#waiting[index]!;
@@ -129,10 +133,10 @@ export class StartAdmission {
         index += 1;
       } else break;
     }
-    this.#limit.updateWindow(this.#waiting.length > 0);
+    this.#limit.updateMeasurement(this.#waiting.length > 0);
     startPermitLimit.set(this.limit);
     startPermitsInUse.set(this.inFlight);
-    startPermitsHung.set(this.hung);
+    startPermitsHung.set(this.uncounted);
     startPermitsWaiting.set(this.waiting);
     if (this.#isIdle) this.#idleListeners.notify();
   }
@@ -143,16 +147,16 @@ export class StartAdmission {
 
   #onSucceeded({ kind, isCounted }: StartInProgress, durationMs: number): void {
     this.#typicalMs = nextTypicalMs(this.#typicalMs, durationMs);
-    // All hung starts may end at once when the runtime recovers; that is no rate of starts.
+    // When a runtime recovers, all uncounted starts may end at once. Their number says nothing about how fast the runtime starts containers.
     if (isCounted) this.#limit.countStart(kind);
   }
 
   #onUncounted({ lane, request }: StartInProgress): void {
     this.#uncounted += 1;
     this.#lanes.leave(lane, request);
-    // The runtime completed nothing with this permit: the window says nothing about the limit.
-    this.#limit.discardWindow();
-    this.#growRamp('other');
+    // The runtime completed nothing with this permit, so the measured rate is not that of the whole limit.
+    this.#limit.discardMeasurement();
+    this.#onPermitFreed('other');
   }
 
   #onCountedAgain({ lane, request }: StartInProgress): void {
@@ -165,9 +169,9 @@ export class StartAdmission {
       this.#uncounted -= 1;
       return this.#admit();
     }
-    if (lane === 'common' && kind === 'sandbox' && succeeded && this.#limit.isRamping) return this.#reserve(request);
+    if (lane === 'common' && kind === 'sandbox' && succeeded && this.#limit.isRampingUp) return this.#reserve(request);
     this.#lanes.leave(lane, request);
-    this.#growRamp(succeeded && kind === 'container' ? 'container' : 'other');
+    this.#onPermitFreed(succeeded && kind === 'container' ? 'container' : 'other');
   }
 
   #reserve(request: StartRequest): void {
@@ -175,12 +179,13 @@ export class StartAdmission {
     const cancel = this.#clock.after(reservationMs, () => {
       this.#reservations.delete(cancel);
       this.#lanes.cancelReservation();
-      this.#growRamp('other');
+      this.#onPermitFreed('other');
     });
     this.#reservations.add(cancel);
     this.#admit();
   }
 
+  /** Gives one reserved permit to the container. Returns false when none is reserved. */
   #takeReservation(request: StartRequest): boolean {
     const [cancel] = this.#reservations;
     if (!cancel) return false;
@@ -190,9 +195,10 @@ export class StartAdmission {
     return true;
   }
 
-  #growRamp(kind: 'container' | 'other'): void {
-    if (this.#isIdle) this.#limit.resetRamp();
-    else this.#limit.growRamp(kind);
+  /** @param kind `container`: a container has started. `other`: another start ended, stopped counting, or its reservation expired. */
+  #onPermitFreed(kind: 'container' | 'other'): void {
+    if (this.#isIdle) this.#limit.restartRampUp();
+    else this.#limit.continueRampUp(kind);
     this.#admit();
   }
 }

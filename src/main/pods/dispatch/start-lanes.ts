@@ -1,15 +1,16 @@
 /**
- * The permits in use, by lane. All starts share the common lane. When that lane is full, a critical pod (static, or system-critical) may use the
- * critical lane as long as fewer critical starts than the limit are in progress, so that a critical pod waits only for critical pods. A restart may
- * use one of two more permits, and so may a small pod while the start of a large one is in progress, which takes the runtime seconds.
+ * Counts the permits in use, by lane. A lane is a limit of its own, for starts that must not wait behind others. All starts share the common lane.
+ * When that lane is full, a critical pod (static, or system-critical) may use the critical lane as long as fewer critical starts than the limit
+ * are in progress, so that a critical pod waits only for critical pods. A restart may use the two permits of the restart lane. A small pod may use
+ * the two permits of the small lane while the start of a large pod is in progress, which takes the runtime seconds.
  */
 import type { StartRequest } from './start-request.ts';
 
 export type StartLane = 'common' | 'critical' | 'restart' | 'small';
 
-/** Further restarts wait, before all other starts. */
+/** Further restarts wait, ahead of all other starts. */
 const restartPermits = 2;
-/** The sandbox of one pod and the container of another. */
+/** Enough for the sandbox of one small pod and the container of another. */
 const smallPermits = 2;
 
 export class StartLanes {
@@ -41,11 +42,12 @@ export class StartLanes {
     this.#count(request, -1);
   }
 
-  /** Reserves the permit of a start that has ended in the common lane. */
+  /** The start has ended in the common lane. Its permit stays in use: it is reserved for another start. */
   reserve(request: StartRequest): void {
     this.#count(request, -1);
   }
 
+  /** The start gets a reserved permit, which is in use already. */
   takeReservation(request: StartRequest): void {
     this.#count(request, 1);
   }

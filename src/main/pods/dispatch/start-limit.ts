@@ -1,6 +1,7 @@
 /**
- * How many starts may be in progress at once. A burst begins with few starts and ramps up to the limit; at the limit, the hill climb of
- * start-parallelism.ts adjusts the limit to the rate of starts that the runtime completes.
+ * Decides how many starts may be in progress at once. During the ramp-up, a burst of starts begins with few permits and gets more with each
+ * start that ends, up to the limit. At the limit, the rate of completed starts is measured in one window after the other, and the hill climb of
+ * start-parallelism.ts adjusts the limit to the rate.
  */
 import {
   boundsFor,
@@ -20,75 +21,79 @@ export interface StartLimitOptions {
 }
 
 /**
- * Starts granted at once when none was in progress. Each pod that starts then adds two, up to the limit: the first pod of a burst runs while
- * the runtime would still create the sandboxes of the whole limit (8 sandboxes at a time take 1 s each, one alone takes 100 ms).
+ * Starts granted at once when none was in progress. With the whole limit at once, the first pod of a burst would run only after all these
+ * sandboxes (8 sandboxes at a time take 1 s each, one alone takes 100 ms).
  */
 const initialStartsPerCore = 1;
+/** How many more starts are allowed after a container has started, and after any other start has ended. */
 const growth = { container: 2, other: 1 };
-/** A window is judged after this many starts per permit; with fewer starts, one slow start would decide. */
+/** A measurement ends after this many starts per permit, and not before the minimum; with fewer starts, one slow start would decide. */
 const startsPerPermit = 2;
-const minimumStartsInWindow = 12;
+const minimumStarts = 12;
 
 export class StartLimit {
   readonly #clock: Clock;
   readonly #bounds: ParallelismBounds;
-  readonly #initialRamp: number;
+  readonly #initialRampUpLimit: number;
   #parallelism: StartParallelism;
-  /** Grows from `#initialRamp` with each start that ends; reset when no start waits or is in progress. */
-  #ramp: number;
-  /** Open only while starts wait: the rate of a limit that is not fully used says nothing about the limit. */
-  #window: { startedAtMs: number; work: number; starts: number } | null = null;
+  /** Grows with each start that ends, from `#initialRampUpLimit`, to which it returns when no start waits or is in progress. */
+  #rampUpLimit: number;
+  /** Runs only while starts wait: the rate of a limit that is not fully used says nothing about the limit. */
+  #measurement: { startedAtMs: number; work: number; starts: number } | null = null;
 
   constructor({ clock, cores, bounds = boundsFor(cores) }: StartLimitOptions) {
     this.#clock = clock;
     this.#bounds = bounds;
     this.#parallelism = initialParallelism(cores, bounds);
-    this.#initialRamp = initialStartsPerCore * cores;
-    this.#ramp = this.#initialRamp;
+    this.#initialRampUpLimit = initialStartsPerCore * cores;
+    this.#rampUpLimit = this.#initialRampUpLimit;
   }
 
-  /** The limit of the hill climb. */
+  /** The limit that the hill climb has found. */
   get limit(): number {
     return this.#parallelism.limit;
   }
 
-  /** Starts that may be in progress now: less than the limit during the ramp. */
+  /** Starts that may be in progress now: less than the limit during the ramp-up. */
   get allowed(): number {
-    return Math.min(this.#parallelism.limit, this.#ramp);
+    return Math.min(this.#parallelism.limit, this.#rampUpLimit);
   }
 
-  get isRamping(): boolean {
-    return this.#ramp < this.#parallelism.limit;
+  get isRampingUp(): boolean {
+    return this.#rampUpLimit < this.#parallelism.limit;
   }
 
-  growRamp(kind: keyof typeof growth): void {
-    this.#ramp = Math.min(this.#ramp + growth[kind], this.#bounds.max);
+  /** A start has ended: allows more. */
+  continueRampUp(kind: keyof typeof growth): void {
+    this.#rampUpLimit = Math.min(this.#rampUpLimit + growth[kind], this.#bounds.max);
   }
 
-  resetRamp(): void {
-    this.#ramp = this.#initialRamp;
+  /** No start waits or is in progress: the next burst begins with few starts. */
+  restartRampUp(): void {
+    this.#rampUpLimit = this.#initialRampUpLimit;
   }
 
-  /** Opens the window while starts wait. During the ramp, the rate is that of the ramp, not of the limit. */
-  updateWindow(isAnyWaiting: boolean): void {
-    if (!isAnyWaiting) this.#window = null;
-    else if (!this.isRamping) this.#window ??= { startedAtMs: this.#clock.monotonic(), work: 0, starts: 0 };
+  /** Starts a measurement when starts wait, and ends it when none waits. None runs during the ramp-up, which uses only a part of the limit. */
+  updateMeasurement(isAnyWaiting: boolean): void {
+    if (!isAnyWaiting) this.#measurement = null;
+    else if (!this.isRampingUp) this.#measurement ??= { startedAtMs: this.#clock.monotonic(), work: 0, starts: 0 };
   }
 
-  /** Discards the window: some of the permits were unused. */
-  discardWindow(): void {
-    this.#window = null;
+  /** Discards the measurement: some of the permits were unused. */
+  discardMeasurement(): void {
+    this.#measurement = null;
   }
 
-  /** Counts a successful start; the last one of a window adjusts the limit. */
+  /** Counts a successful start; the last one of a measurement adjusts the limit. */
   countStart(kind: StartKind): void {
-    const window = this.#window;
-    if (!window) return;
-    window.work += startWork[kind];
-    window.starts += 1;
-    if (window.starts < Math.max(minimumStartsInWindow, startsPerPermit * this.#parallelism.limit)) return;
+    const measurement = this.#measurement;
+    if (!measurement) return;
+    measurement.work += startWork[kind];
+    measurement.starts += 1;
+    if (measurement.starts < Math.max(minimumStarts, startsPerPermit * this.#parallelism.limit)) return;
     const nowMs = this.#clock.monotonic();
-    this.#parallelism = nextParallelism(this.#parallelism, { work: window.work, durationMs: nowMs - window.startedAtMs }, this.#bounds);
-    this.#window = { startedAtMs: nowMs, work: 0, starts: 0 };
+    const window = { work: measurement.work, durationMs: nowMs - measurement.startedAtMs };
+    this.#parallelism = nextParallelism(this.#parallelism, window, this.#bounds);
+    this.#measurement = { startedAtMs: nowMs, work: 0, starts: 0 };
   }
 }

@@ -11,13 +11,15 @@
  */
 export interface StartParallelism {
   readonly limit: number;
-  /** The best limit so far, and its rate in work per ms. */
+  /** The best limit so far, and its rate in work per ms; null before the first window. */
   readonly base: { readonly limit: number; readonly rate: number } | null;
+  /** `limit` is a neighbour of the base's limit, greater or smaller, that the next window measures; null: it is the base's limit. */
   readonly probing: 'up' | 'down' | null;
+  /** The windows until the neighbours are probed again. */
   readonly restWindows: number;
 }
 
-/** The work done in a period in which the limit was fully used and starts waited. */
+/** One measurement: the work done in a period in which the limit was fully used and starts waited. */
 export interface StartWindow {
   /** Successful starts, weighted by `startWork`. */
   readonly work: number;
@@ -35,13 +37,14 @@ export const startWork = { sandbox: 75, container: 47 } as const;
 /** A step up must gain at least this: when a burst takes all cores, smaller differences are noise. A step down may lose a little. */
 const minGain = 1.08;
 const minRetained = 0.97;
+/** The factor between a limit and the neighbour that is probed next. */
 const step = 1.5;
 /** Windows before the neighbours of the limit are probed again: the load of a node changes in minutes, not seconds. */
 const restWindows = 6;
 
 /**
- * Saves the first burst the search: on two cores a bare CRI driver starts 100 pods in 16.6 s with two starts at a time, in 13.7 to 14 s with
- * three to six, in 14.5 s with eight.
+ * Begins near the best limit, so that the first burst does not have to search for it: on two cores a program that only calls the CRI starts 100
+ * pods in 16.6 s with two starts at a time, in 13.7 to 14 s with three to six, in 14.5 s with eight.
  */
 const initialPerCore = 3;
 const minPerCore = 2;

@@ -1,4 +1,7 @@
-/** A permit to start a sandbox or a container, and the state of the start that the permit was granted for. */
+/**
+ * A permit to start a sandbox or a container, and the state of the start that the permit was granted for. A start in progress counts against the
+ * limit of starts, until it is overdue or its result is not needed any more: the runtime may continue an uncounted start.
+ */
 import type { Clock } from '../../../shared/time/clock.ts';
 import type { StartLane } from './start-lanes.ts';
 import type { StartKind, StartRequest } from './start-request.ts';
@@ -86,7 +89,10 @@ export class StartInProgress implements StartPermit {
     this.#stopCountingWhenOverdue();
   }
 
-  /** Starts that began together are overdue together: each one that stops counting extends the time of the others. */
+  /**
+   * Starts that began together are overdue together, and each one that stops counting extends the time of the others (overdue-starts.ts). So the
+   * time is computed again when it seems to be over.
+   */
   #stopCountingWhenOverdue(): void {
     const { clock } = this.#owner;
     const leftMs = this.#startedAtMs + this.#owner.overdueAfterMs(this.request.critical) - clock.monotonic();

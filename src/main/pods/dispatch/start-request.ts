@@ -10,7 +10,7 @@ import { isStaticPod } from '../../../shared/kubernetes/static-pod.ts';
 
 export type StartKind = 'sandbox' | 'container';
 
-/** Orders pods. */
+/** What orders pods by importance; see ranksBefore. */
 export interface StartRank {
   /** `spec.priority`; the highest priority for static pods. */
   readonly priority: number;
@@ -28,9 +28,10 @@ export interface StartRequest extends StartRank {
   readonly large: boolean;
 }
 
-/** Those that take turns in the sync pool (threads/weight-limiter.ts). */
+/** Bytes that a copy of the pod takes (podWeight). From this size on, the sync pool also limits the tasks of pods (threads/weight-limiter.ts). */
 const largeWeight = 256 * 1024;
 
+/** The task of a pod that ends gets the highest priority: it waits behind no pod that starts. */
 export function startRequest(kind: StartKind, task: PodTask): StartRequest {
   if (task.kind !== 'sync') return { kind, restart: false, critical: true, large: false, priority: nodeCriticalPriority, podSeenAtMs: 0 };
   const { pod, status, probes } = task;
@@ -58,12 +59,12 @@ export function startRank(pod: Pod): StartRank {
   return { priority: isStaticPod(pod) ? nodeCriticalPriority : (pod.spec.priority ?? 0), podSeenAtMs: firstSeenMs(pod) };
 }
 
-/** Orders by priority, then by age. */
+/** Whether `a` is more important than `b`: by priority, then by age. */
 export function ranksBefore(a: StartRank, b: StartRank): boolean {
   return a.priority === b.priority ? a.podSeenAtMs < b.podSeenAtMs : a.priority > b.priority;
 }
 
-/** Orders by restart (of small pods), priority, size, kind, then age. Equal requests start in the order of their arrival. */
+/** Whether `a` starts before `b`: by restart (of small pods), priority, size, kind, then age. Equal requests start in the order of their arrival. */
 export function startsBefore(a: StartRequest, b: StartRequest): boolean {
   const [aIsUrgent, bIsUrgent] = [a.restart && !a.large, b.restart && !b.large];
   if (aIsUrgent !== bIsUrgent) return aIsUrgent;

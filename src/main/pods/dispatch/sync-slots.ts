@@ -13,13 +13,16 @@ import type { SyncKind } from './sync-kind.ts';
 
 /** With this many slots an iteration of the event loop takes some ten milliseconds. */
 const slotsPerIteration = 4;
-/** New pods on their way to a sandbox at a time, at least. */
+/** At least this many new pods have a slot that counts: they are on their way to their sandboxes. */
 const minNewPods = 2;
-/** After this time a slot stops counting: its sync waits for something other than a core (an object, a volume, an image, the runtime). */
+/**
+ * After this time a slot stops counting, so that another sync gets one: its own sync waits for something other than a core (an object, a volume,
+ * an image, the runtime).
+ */
 const countedMs: Readonly<Record<SyncKind, number>> = { urgent: 2000, new: 1000, resync: 100 };
 /**
- * The same for a new pod that waits only for its start permit: the pods behind it would wait too. It ends at some time, so that every pod gets a
- * status.
+ * The slot of a new pod that waits only for its start permit counts for this long: the pods behind it would only wait for permits too. The time is
+ * limited, so that every pod gets a slot and a status.
  */
 const countedInStartQueueMs = 10_000;
 
@@ -27,7 +30,7 @@ const countedInStartQueueMs = 10_000;
 export interface SyncSlotRequest extends StartRank {
   readonly uid: PodUID;
   readonly kind: SyncKind;
-  /** As in StartRequest. */
+  /** The pod is so large that its start takes the runtime long. */
   readonly large: boolean;
 }
 
@@ -47,7 +50,7 @@ interface Slot {
   /** Lets the slot count for at most this long from now. */
   countFor: (ms: number) => void;
   stopCounting: () => void;
-  /** Stops slowing down resyncs. */
+  /** The sync slows down resyncs no longer (ResyncThrottle). */
   endBusy: () => void;
 }
 
@@ -59,6 +62,7 @@ export class SyncSlots {
   #granted = 0;
   #isResetScheduled = false;
   readonly #waiting: Readonly<Record<SyncKind, Set<Slot>>> = { urgent: new Set(), new: new Set(), resync: new Set() };
+  /** Granted slots that still count. */
   readonly #counted: Readonly<Record<SyncKind, Set<Slot>>> = { urgent: new Set(), new: new Set(), resync: new Set() };
 
   /** `startLimit` returns how many starts the runtime is given at a time: as many new pods get a slot, so that the runtime never waits for a pod. */
@@ -164,7 +168,7 @@ export class SyncSlots {
   }
 }
 
-/** Orders by priority, size, then age. */
+/** Whether `a` gets its slot before `b`: by priority, size, then age. */
 function slotBefore(a: SyncSlotRequest, b: SyncSlotRequest): boolean {
   return a.priority === b.priority && a.large !== b.large ? b.large : ranksBefore(a, b);
 }
