@@ -6,15 +6,18 @@ import { isHard, type FilesystemLayout, type Threshold } from './thresholds.ts';
 
 /** What earlier passes have begun. */
 export interface Ongoing {
-  /** A pod that was evicted for this cause has not finished, and is not overdue. */
+  /** Whether a pod that was evicted for this cause has not finished, and is not overdue. */
   readonly isBusy: (cause: EvictionCause) => boolean;
-  /** The pod is not critical, and is not being evicted, or may be again with a shorter grace period. */
+  /** Whether the pod is not critical and is not being evicted yet. A hard eviction may follow a soft one, because its grace period is shorter. */
   readonly canEvict: (pod: AllocatedPod, cause: EvictionCause) => boolean;
   /** Node-level reclaim runs. */
   readonly isReclaiming: boolean;
 }
 
-/** Returns the first threshold that does not wait for what is ongoing. A soft one waits for each eviction, a hard one only for a hard one. */
+/**
+ * Returns the first threshold for which something can be done now. Every threshold waits for hard evictions, a soft threshold also for soft evictions, and
+ * one whose resource node-level reclaim may free waits for the reclaim in progress.
+ */
 export function chooseThreshold(
   due: readonly Threshold[],
   layout: FilesystemLayout,

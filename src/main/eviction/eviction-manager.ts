@@ -1,7 +1,7 @@
 /**
- * The passes of the eviction manager: each reads the usage, updates the conditions, and decides; the decisions are in the other files of this folder. One
- * pass at a time, every ten seconds, just after the stats thread has sampled, and soon after `check`. A pass waits for nothing but a fresh sample: node-level
- * reclaim and the end of evicted pods go on while passes continue. Upstream: pkg/kubelet/eviction/eviction_manager.go.
+ * Runs passes, one at a time: every ten seconds, just after the stats thread has sampled, and soon after `check`. A pass reads the usage of the node,
+ * updates the pressure conditions, and reclaims or evicts as the other files of this folder decide. It waits only for a fresh sample, neither for
+ * node-level reclaim nor for the end of evicted pods. Upstream: pkg/kubelet/eviction/eviction_manager.go.
  */
 import type { EvictionPlan, EvictionSignal } from '../../shared/contracts/eviction.ts';
 import { Wakeup } from '../../shared/concurrency/wakeup.ts';
@@ -30,17 +30,17 @@ import type { FilesystemLayout, Threshold } from './thresholds.ts';
 
 /** Upstream's evictionMonitoringPeriod, which is also the period of the stats thread's samples. */
 const periodMs = 10_000;
-/** After a sample, until its values are written. */
+/** A pass begins this long after the time of a sample: the stats thread writes the values meanwhile. */
 const sampleLagMs = 250;
-/** Until a reload of the configuration wakes an eviction manager without thresholds. */
+/** An eviction manager without thresholds sleeps until a reload of the configuration wakes it; the period itself is arbitrary. */
 const idlePeriodMs = 24 * 60 * 60_000;
-/** Checks can be caused by pods: they may not keep the stats thread busy. */
+/** Between two passes, because pods can cause checks and must not keep the stats thread busy. */
 const minIntervalMs = 1000;
-/** Pods that exceed limits may delay an eviction under pressure for this long, in total: a tenant can create new ones forever. */
+/** An eviction under pressure waits at most this long for pods that are evicted for a storage limit: a tenant can create such pods without end. */
 const maxLimitsWaitMs = 30_000;
 
-/** A threshold for which pods are evicted, with all that the decision is based on. */
-interface Starvation {
+/** The threshold for which a resource is reclaimed and pods are evicted, with all due thresholds and the measurements of the pass that chose it. */
+interface ReclaimReason {
   readonly threshold: Threshold;
   readonly thresholds: readonly Threshold[];
   readonly observations: Observations;
@@ -49,19 +49,21 @@ interface Starvation {
 
 type Reading = PressureResult & { readonly layout: FilesystemLayout; readonly isLayoutKnown: boolean };
 
+/** Assumed until the filesystem of images is measured. */
 const oneFilesystem: FilesystemLayout = { dedicatedImageFs: false, splitContainerFs: false };
 
 export class EvictionManager {
   readonly #deps: EvictionManagerDependencies;
   readonly #wakeup: Wakeup;
   readonly #evictor: PodEvictor;
-  readonly #reclaimer: NodeReclaimer<Starvation>;
+  readonly #reclaimer: NodeReclaimer<ReclaimReason>;
   readonly #thresholds: LayoutThresholds;
   #state = noPressure;
   #isCheckRequested = false;
-  /** Since when evictions of pods that exceed limits delay an eviction under pressure. Monotonic. */
+  /** Since when an eviction under pressure waits for pods that are evicted for a storage limit. Monotonic. */
   #waitingSinceMs: number | null = null;
   #lastPassAtMs: number | null = null;
+  /** Why the last pass failed, or which signals were not measured. */
   #problem: string | null = null;
 
   constructor(dependencies: EvictionManagerDependencies) {
@@ -72,7 +74,7 @@ export class EvictionManager {
     this.#evictor = new PodEvictor({ ...dependencies, onAllFinished: () => this.check() });
     this.#reclaimer = new NodeReclaimer({
       steps,
-      settle: (starvation) => this.#waitForRelease(starvation),
+      settle: (reason) => this.#waitForRelease(reason),
       onOver: () => this.#wakeup.wake(),
       clock,
       logger,
@@ -158,7 +160,7 @@ export class EvictionManager {
     }
   }
 
-  /** The tables may be as old as a period: what leads to an eviction is measured again first. */
+  /** The tables of the stats thread may be ten seconds old: the node is measured again before a reading leads to an eviction. */
   async #readForDecision(isChecked: boolean): Promise<Reading> {
     let isSampled = isChecked;
     let hasFilesystems = isChecked && isDiskScarce(this.#state);
@@ -207,7 +209,7 @@ export class EvictionManager {
       logger.info({ conditions: [...state.conditions] }, 'The pressure conditions of the node have changed');
     const missing = this.#thresholds.list.map(({ signal }) => signal).filter((signal) => !state.observations.has(signal));
     const problem = missing.length === 0 ? null : `no observation of ${[...new Set(missing)].join(', ')}`;
-    // Before the first sample nothing is known.
+    // No signal is known before the first sample: that is no warning.
     if (problem !== this.#problem && problem && state.observations.size > 0) logger.warn({ problem }, 'Eviction signals are not known');
     this.#problem = problem;
   }
@@ -239,7 +241,7 @@ export class EvictionManager {
     }
   }
 
-  /** What the pods that exceed limits free may suffice. */
+  /** Whether an eviction under pressure waits for pods that are evicted for a storage limit: what they free may end the pressure. */
   #shouldWaitForLimits(): boolean {
     const nowMs = this.#deps.clock.monotonic();
     if (!this.#evictor.isBusy('limit')) {
@@ -250,9 +252,10 @@ export class EvictionManager {
     return nowMs - this.#waitingSinceMs < maxLimitsWaitMs;
   }
 
-  async #reclaimResource(starvation: Starvation): Promise<void> {
+  /** Starts node-level reclaim. Evicts a pod at once when no step can free the resource, or when earlier steps still run. */
+  async #reclaimResource(reason: ReclaimReason): Promise<void> {
     const { nodeName, events, logger } = this.#deps;
-    const { threshold, layout } = starvation;
+    const { threshold, layout } = reason;
     const resource = resourceOf(threshold.signal);
     logger.info({ resource, signal: threshold.signal }, 'Attempting to reclaim a resource');
     events.record({
@@ -262,32 +265,32 @@ export class EvictionManager {
       message: `Attempting to reclaim ${resource}`,
     });
     const steps = nodeReclaimSteps(threshold.signal, layout);
-    if (steps.length === 0 || !this.#reclaimer.start(steps, starvation)) await this.#evictFor(starvation);
+    if (steps.length === 0 || !this.#reclaimer.start(steps, reason)) await this.#evictFor(reason);
   }
 
   /**
-   * Evicts a pod when the resource is still scarce. False when another one has become scarce meanwhile: the pass continues, and decides for that one. Upstream
-   * evicts for the first resource then, by its old measurement.
+   * Evicts a pod when the resource is still scarce after node-level reclaim. Returns whether the pass ends here. It continues when another resource has
+   * become scarce meanwhile, and decides about that resource. Upstream evicts for the first resource then, by its old measurement.
    */
-  async #afterReclaim(starvation: Starvation): Promise<boolean> {
+  async #afterReclaim(reason: ReclaimReason): Promise<boolean> {
     const { logger } = this.#deps;
-    const { threshold, layout } = starvation;
+    const { threshold, layout } = reason;
     const met = await this.#measureThresholdsMet();
     const isScarce = met.includes(threshold);
     // A pod may be evicted already, for memory or for another soft threshold.
-    if (isScarce && chooseThreshold([threshold], layout, { ...this.#ongoing(), isReclaiming: false })) await this.#evictFor(starvation);
+    if (isScarce && chooseThreshold([threshold], layout, { ...this.#ongoing(), isReclaiming: false })) await this.#evictFor(reason);
     if (isScarce || this.#evictor.isBusy('hard')) return true;
     logger.info({ signal: threshold.signal }, 'Able to reduce resource pressure without evicting pods');
     return met.length === 0;
   }
 
-  #waitForRelease({ threshold }: Starvation): Promise<void> {
+  #waitForRelease({ threshold }: ReclaimReason): Promise<void> {
     const { containersRemovedAtMs, clock } = this.#deps;
     const isScarce = async () => (await this.#measureThresholdsMet()).includes(threshold);
     return waitForStorageRelease({ removedAtMs: containersRemovedAtMs(), isScarce, clock });
   }
 
-  /** Those that are met, or whose minimum reclaim is missed. */
+  /** Measures the node. Returns the thresholds that are met, or above which less than the minimum reclaim is available. */
   async #measureThresholdsMet(): Promise<readonly Threshold[]> {
     await this.#sample(true);
     const { stats, layout } = this.#deps.readNode();
@@ -295,7 +298,7 @@ export class EvictionManager {
   }
 
   /** Evicts the first pod in the ranking that can be evicted. */
-  async #evictFor({ threshold, thresholds, observations, layout }: Starvation): Promise<void> {
+  async #evictFor({ threshold, thresholds, observations, layout }: ReclaimReason): Promise<void> {
     const { settings, activePods, readPods, clock, logger } = this.#deps;
     const { signal } = threshold;
     const pods = this.#candidates(activePods());

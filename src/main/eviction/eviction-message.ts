@@ -39,7 +39,7 @@ export function evictionMessage(
   return { message, annotations };
 }
 
-/** Of the first observed threshold of the resource. */
+/** Describes the first threshold of the resource whose signal was observed. */
 function thresholdText(resource: StarvedResource, thresholds: readonly Threshold[], observations: Observations): string {
   for (const { signal, value } of thresholds) {
     const observed = resourceOf(signal) === resource ? observations.get(signal) : undefined;
@@ -56,7 +56,7 @@ interface Excess {
   readonly text: string;
 }
 
-/** A pod with a request of its own for memory is always named. */
+/** A pod with a pod-level request for memory is always named. */
 function podExcess(resource: StarvedResource, pod: AllocatedPod, { memoryBytes }: PodStats): Excess | undefined {
   const request = pod.spec.resources?.requests?.[resource];
   if (resource !== 'memory' || !hasPodLevelResources(pod.spec) || request === undefined || memoryBytes === undefined) return undefined;
@@ -72,7 +72,7 @@ function containerExcess(resource: StarvedResource, { spec }: Pod, stats: Contai
   return compareQuantities(usage, request) > 0 ? [excess('Container', stats.name, usage, request, resource)] : [];
 }
 
-/** Undefined: not known, or not counted by container. */
+/** Returns undefined when the usage is not known, or when containers do not account for the resource, as for inodes and process IDs. */
 function containerUsage(resource: StarvedResource, { memoryBytes, rootfs, logs }: ContainerStats): number | undefined {
   if (resource === 'memory') return memoryBytes;
   if (resource !== 'ephemeral-storage' || rootfs?.usedBytes === undefined || logs?.usedBytes === undefined) return undefined;

@@ -6,13 +6,15 @@
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { EvictionCause } from './evictions.ts';
 
-/** Upstream's podCleanupTimeout, after the timeout of killPodNow in pkg/kubelet/pod_workers.go. */
+/** Upstream's podCleanupTimeout: the time for the cleanup after the containers have stopped. */
 const cleanupTimeoutMs = 30_000;
+/** The time for the stop, as in killPodNow of pkg/kubelet/pod_workers.go: 1.5 times the grace period, and at least 10 s. */
 const minKillTimeoutMs = 10_000;
+const killTimeoutMsPerGraceSecond = 1500;
 
 interface InProgress {
   readonly cause: EvictionCause;
-  /** Monotonic. */
+  /** The pod is overdue from then on. Monotonic. */
   readonly untilMs: number;
 }
 
@@ -23,11 +25,11 @@ export class EvictionsInProgress {
 
   /** An eviction with a shorter grace period replaces the one before. */
   add(uid: PodUID, cause: EvictionCause, gracePeriodSeconds: number, nowMs: number): void {
-    const untilMs = nowMs + Math.max(minKillTimeoutMs, gracePeriodSeconds * 1500) + cleanupTimeoutMs;
+    const untilMs = nowMs + Math.max(minKillTimeoutMs, gracePeriodSeconds * killTimeoutMsPerGraceSecond) + cleanupTimeoutMs;
     this.#pods.set(uid, { cause, untilMs });
   }
 
-  /** The pod has finished, whether it was evicted or not. Returns true when it was the last one that others wait for. */
+  /** The pod has finished, whether it was evicted or not. Returns true when no other eviction is in progress any more. */
   finish(uid: PodUID): boolean {
     this.#overdue.delete(uid);
     return this.#pods.delete(uid) && this.#pods.size === 0;
@@ -47,7 +49,7 @@ export class EvictionsInProgress {
     return this.#pods.has(uid) || this.#overdue.has(uid);
   }
 
-  /** Whether the pod may be evicted for this cause, again with a shorter grace period if it has to be. */
+  /** Whether the pod may be evicted for this cause: it is not being evicted, or only softly, and a hard eviction shortens its grace period. */
   canEvict(uid: PodUID, cause: EvictionCause): boolean {
     if (this.#overdue.has(uid)) return false;
     const current = this.#pods.get(uid);

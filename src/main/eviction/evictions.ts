@@ -11,7 +11,7 @@ import type { PodStats } from './pod-stats.ts';
 import { resourceOf } from './signals.ts';
 import { isHard, type Threshold } from './thresholds.ts';
 
-/** `limit`: the pod exceeds a limit of local storage. The others are pressure on the node. */
+/** `hard`, `soft`: the node is under pressure, by a threshold of this kind. `limit`: the pod exceeds a limit of local storage. */
 export type EvictionCause = 'hard' | 'soft' | 'limit';
 
 export interface Eviction {
@@ -21,7 +21,7 @@ export interface Eviction {
   readonly signal: EvictionSignal | LocalStorageViolation['signal'];
   readonly gracePeriodSeconds: number;
   readonly failed: FailedPod;
-  /** Of the event. */
+  /** The annotations of the eviction's event. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -30,10 +30,11 @@ const immediateGracePeriodSeconds = 1;
 const reason = 'Evicted';
 
 export interface PressureEvictionInputs {
-  /** What is reclaimed for. */
+  /** The pod is evicted for this threshold. */
   readonly threshold: Threshold;
-  /** The thresholds of this pass, and what they were compared with: for the message. */
+  /** The due thresholds of this pass; for the message. */
   readonly thresholds: readonly Threshold[];
+  /** The measurements that the thresholds were compared with; for the message. */
   readonly observations: Observations;
   readonly maxPodGracePeriodSeconds: number;
 }
@@ -42,12 +43,12 @@ export function pressureEviction(pod: AllocatedPod, stats: PodStats | undefined,
   const { threshold, thresholds, observations, maxPodGracePeriodSeconds } = inputs;
   const { signal } = threshold;
   const { message, annotations } = evictionMessage(resourceOf(signal), pod, stats, thresholds, observations);
-  const ofPod = pod.spec.terminationGracePeriodSeconds ?? Infinity;
+  const podGracePeriodSeconds = pod.spec.terminationGracePeriodSeconds ?? Infinity;
   return {
     pod,
     cause: isHard(threshold) ? 'hard' : 'soft',
     signal,
-    gracePeriodSeconds: isHard(threshold) ? immediateGracePeriodSeconds : Math.min(maxPodGracePeriodSeconds, ofPod),
+    gracePeriodSeconds: isHard(threshold) ? immediateGracePeriodSeconds : Math.min(maxPodGracePeriodSeconds, podGracePeriodSeconds),
     failed: { reason, message, disruption: { reason: 'TerminationByKubelet', message } },
     annotations,
   };
@@ -58,7 +59,7 @@ export function localStorageEviction(pod: AllocatedPod, { signal, message }: Vio
   return { pod, cause: 'limit', signal, gracePeriodSeconds: immediateGracePeriodSeconds, failed: { reason, message }, annotations: {} };
 }
 
-/** A static pod would not come back: it is admitted once. */
+/** Returns why the pod is never evicted; null when it may be. A static pod is admitted only once, so it would not start again. */
 export function notEvictableBecause(pod: AllocatedPod): RankedPod['notEvictableBecause'] {
   if (!isCriticalPod(pod)) return null;
   if (isStaticPod(pod)) return 'static';

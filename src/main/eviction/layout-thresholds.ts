@@ -12,7 +12,7 @@ export class LayoutThresholds {
     this.#settings = settings;
   }
 
-  /** Those of the last layout. */
+  /** The thresholds for the layout of the last call of `for`. */
   get list(): readonly Threshold[] {
     return this.#list;
   }

@@ -14,7 +14,7 @@ export type Violation = Pick<LocalStorageViolation, 'signal' | 'usedBytes' | 'li
 
 const resource = 'ephemeral-storage';
 
-/** Null: the pod exceeds no limit, or one that is not measured. */
+/** Returns null when the pod exceeds no limit, or when its usage is not known. */
 export function localStorageViolation(
   pod: Pod,
   stats: PodStats,

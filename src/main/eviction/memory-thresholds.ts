@@ -6,7 +6,7 @@ import type { KubeletConfiguration } from '../config/kubelet-configuration.ts';
 
 type Settings = Pick<KubeletConfiguration, 'evictionHard' | 'evictionSoft' | 'enforceNodeAllocatable'>;
 
-/** A hard threshold of the node is also one of the pods together, when their limit is enforced. 0% and 100% mean no threshold. */
+/** When the limit of all pods together is enforced, the hard threshold of the node also applies to them. 0% and 100% mean no threshold. */
 export function memoryThresholds({ evictionHard, evictionSoft, enforceNodeAllocatable }: Settings): MemoryThreshold[] {
   const isEnforced = enforceNodeAllocatable.includes('pods');
   const hard = evictionHard['memory.available'];

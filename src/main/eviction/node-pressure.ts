@@ -14,6 +14,7 @@ export class NodePressure {
     return this.#conditions.has(condition);
   }
 
+  /** Returns a function that removes the listener. */
   onChanged(listener: () => void): () => void {
     return this.#listeners.add(listener);
   }

@@ -15,10 +15,10 @@ export interface NodeReclaimerOptions<Reason> {
   readonly logger: Logger;
 }
 
-/** Reclaim that takes longer does not suffice. It continues: hundreds of images may be removed. */
+/** After this time a pass decides without the end of the steps. The steps continue: they may remove hundreds of images. */
 const deadlineMs = 120_000;
 
-/** `Reason`: what the resource is reclaimed for. */
+/** `Reason`: why the resource is reclaimed. The reclaimer only keeps it for the caller. */
 export class NodeReclaimer<Reason> {
   readonly #options: NodeReclaimerOptions<Reason>;
   #current: { readonly reason: Reason; isOver: boolean } | null = null;
@@ -53,7 +53,7 @@ export class NodeReclaimer<Reason> {
     return true;
   }
 
-  /** Returns what the resource was reclaimed for, once, when the steps are over. */
+  /** Returns why the resource was reclaimed, once, when the steps are over. */
   take(): Reason | undefined {
     if (!this.#current?.isOver) return undefined;
     const { reason } = this.#current;

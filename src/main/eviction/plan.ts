@@ -34,22 +34,24 @@ export interface PlanInputs {
   readonly isLayoutKnown: boolean;
   readonly pods: readonly AllocatedPod[];
   readonly stats: PodStatsReader;
-  /** The pod was evicted, and has not finished. */
+  /** Whether the pod was evicted and has not finished. */
   readonly isEvicted: (uid: PodUID) => boolean;
   readonly ongoing: Ongoing;
-  /** The signal of the ranking. Null: that of the action. */
+  /** The signal that pods are ranked for. Null: the signal of the planned action. */
   readonly signal: EvictionSignal | null;
-  /** Wall-clock. */
+  /** Wall-clock time. */
   readonly lastPassAtMs: number | null;
+  /** What is wrong with the last pass; null when nothing is. */
   readonly problem: string | null;
+  /** Now, in wall-clock time. */
   readonly wallMs: number;
-  /** Monotonic. */
+  /** Now, in monotonic time. */
   readonly nowMs: number;
 }
 
 export function computePlan(inputs: PlanInputs): EvictionPlan {
   const { settings, state, layout, isLayoutKnown, lastPassAtMs, problem, wallMs } = inputs;
-  // While nothing may be evicted: what comes next.
+  // While every due threshold must wait, the plan shows the first of them.
   const due = chooseThreshold(state.due, layout, inputs.ongoing) ?? state.due[0];
   const signal = inputs.signal ?? due?.signal ?? 'memory.available';
   return {
@@ -117,7 +119,7 @@ function plannedAction(threshold: Threshold, inputs: PlanInputs): PlannedAction 
   };
 }
 
-/** Without a due threshold of the signal, the messages are those of its first threshold, as if that one were met. */
+/** When no threshold of the signal is due, the messages are written as if the first threshold of the signal were met. */
 function ranking(signal: EvictionSignal, { settings, state, layout, pods, stats, isEvicted }: PlanInputs): PodRanking {
   const { observations } = state;
   const ofSignal = (threshold: Threshold) => threshold.signal === signal;
@@ -148,6 +150,7 @@ function ranking(signal: EvictionSignal, { settings, state, layout, pods, stats,
   };
 }
 
+/** Stands for the value when the signal has no threshold at all. */
 const noValue: ThresholdValue = { text: '', share: 0 };
 
 function violations({ pods, stats, layout, settings }: PlanInputs): LocalStorageViolation[] {

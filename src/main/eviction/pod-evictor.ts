@@ -30,7 +30,7 @@ export class PodEvictor {
     this.#options = options;
   }
 
-  /** A critical pod stays. */
+  /** Ends the pod as Failed. Does nothing for a critical or a finished pod. */
   evict({ pod, cause, signal, gracePeriodSeconds, failed, annotations }: Eviction): void {
     const { kill, isFinished, events, clock, logger } = this.#options;
     const uid = podUID(pod);
@@ -46,12 +46,12 @@ export class PodEvictor {
     );
   }
 
-  /** Nothing is left of the pod: the only way in which an eviction ends. Called for every pod, whether it was evicted or not. */
+  /** Nothing is left of the pod. Called for every pod, whether it was evicted or not. An eviction ends only by this call, or when it is overdue. */
   onPodFinished(uid: PodUID): void {
     if (this.#inProgress.finish(uid)) this.#options.onAllFinished();
   }
 
-  /** Called before each pass. */
+  /** Lets overdue evictions count no longer. Called before each pass. */
   update(): void {
     const { clock, logger } = this.#options;
     const overdue = this.#inProgress.expire(clock.monotonic());

@@ -3,7 +3,7 @@ import type { AllocatedPod } from '../allocation/index.ts';
 import { hasPodLevelResources, isPodLevelResource, podRequests } from '../../shared/kubernetes/pod-resources.ts';
 import { addQuantities, isZeroQuantity, toQuantity, zeroQuantity, type Quantity } from '../../shared/kubernetes/quantity.ts';
 
-/** With a request at the level of the pod, those of its containers do not count, of any resource. Overhead counts for a requested resource only. */
+/** A pod with pod-level resources requests nothing else: its containers' requests do not count, for any resource. Overhead adds to a request only. */
 export function podRequest(pod: AllocatedPod, resource: string): Quantity {
   const request = hasPodLevelResources(pod.spec)
     ? podLevelRequest(pod, resource)

@@ -41,7 +41,7 @@ export type PodStatsReader = (pod: Pod) => PodStats | undefined;
 
 const podsPerIteration = 25;
 
-/** Other work of the thread runs in between: reading five hundred pods takes tens of milliseconds. */
+/** Reads the pods in several iterations of the event loop, so that other work runs in between: five hundred pods take tens of milliseconds. */
 export async function readInBatches(
   pods: readonly AllocatedPod[],
   read: (batch: readonly AllocatedPod[]) => PodStatsReader,
@@ -56,7 +56,7 @@ export async function readInBatches(
   return (pod) => stats.get(pod);
 }
 
-/** What counts for a signal of a filesystem. Nothing is known of the images of a pod: upstream has a fourth kind, which is always 0. */
+/** The kinds of a pod's storage. Upstream has a fourth kind, the images of a pod, which is always 0 because nobody measures them. */
 export type FsStatsType = 'rootfs' | 'logs' | 'localVolumes';
 
 export function diskUsage(pod: Pod, stats: PodStats, kinds: ReadonlySet<FsStatsType>, unit: keyof StorageStats): number {

@@ -12,7 +12,7 @@ import { conditionOf } from './signals.ts';
 import { isHard, thresholdQuantity, type Threshold } from './thresholds.ts';
 
 export interface PressureState {
-  /** Of each threshold that is met: monotonic ms since when. */
+  /** The thresholds that are met, each with the monotonic ms since when. */
   readonly metSinceMs: ReadonlyMap<Threshold, number>;
   /** Monotonic ms at which a threshold of the condition was last met. */
   readonly lastObservedAtMs: ReadonlyMap<PressureCondition, number>;
@@ -59,7 +59,7 @@ export function computePressure(before: PressureState, inputs: PressureInputs): 
   return { state, toReclaim: state.due.filter((threshold) => isMeasuredAgain(threshold, observations, before.observations)) };
 }
 
-/** `withMinReclaim`: more must be available, by the threshold's minimum reclaim. */
+/** Returns the thresholds that are met. With `withMinReclaim`, a threshold is met until its value plus its minimum reclaim is available. */
 export function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,
@@ -77,7 +77,7 @@ function isMet({ value, minReclaim }: Threshold, { available, capacity }: Observ
   return compareQuantities(required, quantityOf(available)) > 0;
 }
 
-/** A clock that was set back makes a measurement no older. */
+/** Compares the times for equality only: when the clock is set back, a new measurement has an earlier time. */
 function isMeasuredAgain({ signal }: Threshold, now: Observations, before: Observations): boolean {
   const observed = now.get(signal);
   return observed !== undefined && observed.atMs !== before.get(signal)?.atMs;

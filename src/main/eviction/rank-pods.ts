@@ -13,11 +13,11 @@ import type { FilesystemLayout } from './thresholds.ts';
 export interface RankedUsage {
   readonly pod: AllocatedPod;
   readonly priority: number;
-  /** Of the starved resource. Null: not known. */
+  /** How much the pod uses of the starved resource. Null: not known. */
   readonly usage: number | null;
-  /** Of the starved resource. */
+  /** How much the pod requests of the starved resource. */
   readonly request: number;
-  /** Null where requests do not count. */
+  /** Null for process IDs, which pods do not request. */
   readonly exceedsRequest: boolean | null;
   /** What the pod uses above its request. Upstream compares inodes with the request for bytes, which is kept: the order must be the same. */
   readonly excess: number;
@@ -62,7 +62,7 @@ function rankedUsage(signal: EvictionSignal, pod: AllocatedPod, stats: PodStats 
 }
 
 function compare(a: RankedUsage, b: RankedUsage): number {
-  // Where requests do not count, priority comes before an unknown usage.
+  // For process IDs, which pods do not request, priority comes before an unknown usage.
   const byPriority = a.priority - b.priority;
   const byKnown = Number(b.usage === null) - Number(a.usage === null);
   if (a.exceedsRequest === null) return byPriority || byKnown || b.excess - a.excess;
@@ -74,7 +74,7 @@ const notLayers: ReadonlySet<FsStatsType> = new Set<FsStatsType>(['logs', 'local
 const onlyLayers: ReadonlySet<FsStatsType> = new Set<FsStatsType>(['rootfs']);
 const nothing: ReadonlySet<FsStatsType> = new Set();
 
-/** What of a pod is on the filesystem of the signal. */
+/** The kinds of a pod's storage that are on the filesystem of the signal. */
 export function fsStatsTypes(signal: EvictionSignal, { dedicatedImageFs, splitContainerFs }: FilesystemLayout): ReadonlySet<FsStatsType> {
   if (!dedicatedImageFs) return everything;
   const isImageFs = signal.startsWith('imagefs.');

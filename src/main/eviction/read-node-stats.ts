@@ -22,7 +22,7 @@ export function readNodeStats(usage: Pick<UsageReader, 'select' | 'filesystem' |
   const stats: { [K in keyof NodeStats]: NodeStats[K] | undefined } = {
     memory: withoutHugePages(memoryOf('root'), usage.machine()?.hugePagesBytes ?? 0),
     allocatableMemory: memoryOf('pods'),
-    // Without the layout it is not known what frees space on them, nor which pods use it.
+    // Until the layout is known, nobody knows which pods use which filesystem: the signals of filesystems stay absent.
     ...(layout && { nodefs: filesystemStats(root), imagefs: filesystemStats(image), containerfs: filesystemStats(container) }),
     ...(tasks &&
       Number.isFinite(tasks.running + tasks.max) && { processes: { running: tasks.running, max: tasks.max, atMs: tasks.readAtMs } }),
@@ -36,7 +36,7 @@ function memoryStats(values: {
   readonly sampledAtMs: number;
 }): MemoryStats | undefined {
   const { memoryLimitBytes, memoryWorkingSetBytes, sampledAtMs } = values;
-  // Upstream's isMemoryUnlimited. The limit is 0 when its file could not be read: the controller of a new cgroup may be enabled later.
+  // A limit above 2^62 is none (upstream's isMemoryUnlimited). The limit is 0 when its file could not be read, as in a new cgroup without the controller.
   if (!Number.isFinite(memoryWorkingSetBytes) || memoryLimitBytes === 0 || !(memoryLimitBytes <= 2 ** 62)) return undefined;
   return { availableBytes: memoryLimitBytes - memoryWorkingSetBytes, workingSetBytes: memoryWorkingSetBytes, atMs: sampledAtMs };
 }
@@ -46,7 +46,10 @@ function withoutHugePages(memory: MemoryStats | undefined, hugePagesBytes: numbe
   return memory && { ...memory, availableBytes: Math.max(0, memory.availableBytes - hugePagesBytes) };
 }
 
-/** Where the kubelet does not see the filesystem of images, as when the runtime has mounts of its own, it is not the root directory's. */
+/**
+ * Compares the devices of the filesystems. The kubelet may not see the filesystem of images, as when the runtime has mounts of its own: the device is
+ * NaN, and counts as another one than the root directory's.
+ */
 function filesystemLayout(root: FilesystemRow, image: FilesystemRow, container: FilesystemRow): FilesystemLayout {
   const splitContainerFs = !isSame(image, container);
   return { dedicatedImageFs: !isSame(image, root) || splitContainerFs, splitContainerFs };

@@ -15,7 +15,7 @@ interface MeasuredStorage {
   readonly inodesUsed: number;
 }
 
-/** Of one pod. */
+/** The measured storage of one pod. */
 export interface PodStorageReader {
   /** Writable layers, by container. */
   readonly containers: ReadonlyMap<string, MeasuredStorage>;
@@ -30,7 +30,7 @@ export interface PodStatsSources {
   readonly storage: { readonly pod: (uid: PodUID) => PodStorageReader; readonly all: () => ReadonlyMap<PodUID, PodStorageReader> };
 }
 
-/** Reading one pod costs a search of the table, reading all of them as much as forty such searches. */
+/** Up to this many pods are read one by one. To read one pod costs a search of the table; to read all pods costs as much as forty such searches. */
 const fewPods = 40;
 
 export function readPodStats(pods: readonly AllocatedPod[], { usage, storage }: PodStatsSources): PodStatsReader {
@@ -48,7 +48,7 @@ function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorageR
   const containers = instances.map((row) => containerStats(row, storage));
   const volumes = Array.from(storage?.volumes ?? [], ([name, usage]) => ({ name, ...storageStats(usage) }));
   return {
-    // Without a cgroup of the pod, as with cgroupsPerQOS off, that of its containers.
+    // Without cgroupsPerQOS the pod has no cgroup: the memory of its containers is added up.
     ...known('memoryBytes', ofPod?.memoryWorkingSetBytes ?? sumOfKnown(containers.map(({ memoryBytes }) => memoryBytes))),
     // Containers of a virtual machine have no processes here, but their pod has.
     processes: sum(instances.map(({ values }) => values.processes)) || sum([ofPod?.threads]),
@@ -58,12 +58,12 @@ function toPodStats(pod: Pod, rows: readonly CgroupUsage[], storage: PodStorageR
   };
 }
 
-/** The threads of the pod's cgroup with all below it. Undefined where they are not known. */
+/** @param threads of the pod's cgroup and all cgroups below it; NaN when not known */
 function processesOnly(threads: number): PodStats | undefined {
   return Number.isNaN(threads) ? undefined : { processes: threads, containers: [], volumes: [], onlyProcesses: true };
 }
 
-/** One of each name, sorted by name: a container that has ended may have a row until the next sample. */
+/** Returns the newest instance of each container, sorted by name. A container that has ended may have a row until the next sample. */
 function newestInstances(rows: readonly CgroupUsage[]): CgroupUsage[] {
   const newest = new Map<string, CgroupUsage>();
   for (const row of rows) {
@@ -98,7 +98,7 @@ function known<K extends string>(name: K, value: number): { readonly [P in K]?: 
   return (Number.isNaN(value) ? {} : { [name]: value }) as { readonly [P in K]?: number };
 }
 
-/** NaN when none of them is known. */
+/** Returns NaN when no value is known. */
 function sumOfKnown(values: readonly (number | undefined)[]): number {
   return values.some((value) => value !== undefined) ? sum(values) : NaN;
 }

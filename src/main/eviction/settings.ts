@@ -14,7 +14,7 @@ export interface EvictionSettings {
   readonly memoryVolumesResize: boolean;
 }
 
-/** What is decided before the start, beside the configuration. */
+/** The flags and feature gates that eviction reads. They do not change while the kubelet runs; the configuration may. */
 export interface FixedEvictionOptions {
   readonly flags: Pick<KubeletFlags, 'experimentalAllocatableIgnoreEviction'>;
   readonly featureGates: FeatureGates;

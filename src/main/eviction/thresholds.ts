@@ -32,7 +32,7 @@ export interface FilesystemLayout {
   readonly splitContainerFs: boolean;
 }
 
-/** In a fixed order; upstream's is random. */
+/** Returns the thresholds in a fixed order; upstream's order is random. */
 export function parseThresholds(settings: ThresholdSettings): Threshold[] {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim, enforceNodeAllocatable } = settings;
   const minReclaim = (signal: EvictionSignal) => {
@@ -46,14 +46,14 @@ export function parseThresholds(settings: ThresholdSettings): Threshold[] {
   });
   const all = [...hard, ...soft];
   if (!enforceNodeAllocatable.includes('pods')) return all;
-  // The limit of all pods is kept as far from exhaustion as the node's memory.
+  // A hard threshold for the node's memory also holds for the memory limit of all pods together.
   const ofAllocatable = all.filter((threshold) => threshold.signal === 'memory.available' && isHard(threshold));
   return [...all, ...ofAllocatable.map((threshold) => ({ ...threshold, signal: 'allocatableMemory.available' as const }))];
 }
 
 /**
- * Replaces the thresholds of the filesystem of writable layers by those of the filesystem that they are on: that of images when only images and layers
- * are dedicated, otherwise that of the root directory.
+ * Replaces the thresholds of containerfs, the filesystem of writable layers, by copies of the thresholds of another filesystem: imagefs when images and
+ * writable layers share a dedicated filesystem, otherwise nodefs.
  */
 export function withContainerFsThresholds(
   thresholds: readonly Threshold[],
@@ -82,7 +82,7 @@ export function thresholdQuantity(value: ThresholdValue, capacity: number): Quan
   return 'quantity' in value ? value.quantity : quantityOf(Math.trunc(capacity * value.share), 'BinarySI');
 }
 
-/** In the order of `evictionSignals`. 0% and 100% are no thresholds. */
+/** Returns the configured values in the order of `evictionSignals`. 0% and 100% are no thresholds. */
 function statements(entries: StringMap): [EvictionSignal, ThresholdValue][] {
   return evictionSignals.flatMap((signal): [EvictionSignal, ThresholdValue][] => {
     const text = valueOf(entries, signal);
