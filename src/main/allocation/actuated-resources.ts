@@ -10,12 +10,13 @@ import type { PodAllocation, RecordedResources } from './pod-allocation.ts';
 
 export interface ActuatedRecord extends RecordedResources {
   readonly [resourceTruth]?: 'actuated';
-  /** Not in the checkpoint. */
+  /** Running containers whose memory request in force nobody knows. Not in the checkpoint. */
   readonly unknownMemoryRequests?: ReadonlySet<string>;
 }
 
 /**
- * The recorded size of a volume in memory whose record was lost. Nothing reports a size: the next sync sets the allocated one. A Go kubelet does so, too.
+ * The recorded size limit of a memory-backed volume whose record was lost: nothing reports the size in force. Zero is less than any size, so the next
+ * sync sets the allocated one. A Go kubelet does so, too.
  */
 export const unknownLimit = '0';
 
@@ -27,14 +28,14 @@ export function withUnknownLimits<T extends { readonly emptyDirLimits?: Readonly
   return limits.length === 0 ? record : { ...record, emptyDirLimits: new Map(limits) };
 }
 
-/** Returns a pod whose resources are in force, as those of a pod without a record of others are. */
+/** Only for a pod whose spec has the resources in force, such as a pod without a record of actuated resources. */
 export function asActuated(pod: Pod): ActuatedPod {
   return pod as ActuatedPod;
 }
 
 /**
- * Returns what is in force: what was recorded, since a resize may not have been finished, otherwise what was allocated.
- * A container that does not run yet has a record too, which nobody reads before it runs.
+ * Returns what is in force: where there is a record, the recorded resources, since a resize may not be finished; otherwise the allocated ones. A
+ * container that does not run yet has a record too, which nobody reads before the container runs.
  */
 export function computeActuated(allocation: PodAllocation, recorded: ActuatedRecord | undefined): ActuatedRecord {
   const containers = [...allocation.containers].map(([name, resources]): [string, ResourceRequirements] => [

@@ -2,13 +2,13 @@ import type { resourceTruth } from '../../shared/contracts/pod-sync/allocation.t
 import type { Pod } from '../../shared/kubernetes/api.ts';
 
 /**
- * A pod with the resources that were allocated to it: what syncs, cgroups, admission and eviction count. The pod as its source wants it, with resources
- * that may not have been allocated yet, is a `Pod`, and no `AllocatedPod`; nor is one with what is in force, an `ActuatedPod`. The allocation manager makes one; elsewhere `asAllocated` says why the
- * spec is what was allocated.
+ * A pod whose spec has the resources that were allocated to the pod: syncs, cgroups, admission and eviction count these. The type keeps three views of a
+ * pod apart: a `Pod` has the resources that its source wants, which may not be allocated yet; an `ActuatedPod` has those that are in force. The
+ * allocation manager creates allocated pods; other code uses `asAllocated` where nothing else can be allocated.
  */
 export type AllocatedPod = Pod & { readonly [resourceTruth]: 'allocated' };
 
-/** Returns a pod to which nothing else was allocated than its spec asks for, or which never started. */
+/** Only for a pod whose allocated resources are those of its spec, or that never started. */
 export function asAllocated(pod: Pod): AllocatedPod {
   return pod as AllocatedPod;
 }

@@ -60,9 +60,9 @@ export class AllocationManager {
   readonly #admitted: Map<PodUID, PodAllocation | null>;
   /** Allocations of resizes that are not durable yet. */
   readonly #resizing = new Map<PodUID, PodAllocation>();
-  /** Those of them that go into the next write, all or none. */
+  /** The pods in `#resizing` whose allocations the next write contains: they become durable together, or not at all. */
   readonly #unwritten = new Set<PodUID>();
-  /** What is in force, of pods for which that may not be what was allocated. */
+  /** The resources in force of the pods for which they may differ from the allocated ones. */
   readonly #actuated: Map<PodUID, ActuatedRecord>;
   /** Admitted pods without a record of the resources that are in force. */
   readonly #unrecorded: Set<PodUID>;
@@ -83,7 +83,7 @@ export class AllocationManager {
     this.#writer = new CheckpointWriter({
       ...rest,
       files: [
-        // What is in force comes first: an allocation that is in no file of these is not in force.
+        // Actuated resources are written first: a crash between the two files then loses the new allocation, and not the record that it is not in force.
         { path: join(rootDir, actuatedFileName), encode: () => encodeAllocations(this.#allActuated()) },
         { path: join(rootDir, fileName), encode: () => (this.#unwritten.clear(), encodeAllocations(this.#allocations())) },
       ],
@@ -111,7 +111,7 @@ export class AllocationManager {
     const admitted = await read(fileName, 'Could not read the allocation checkpoint, all pods are admitted again');
     const actuated = await read(actuatedFileName, 'Could not read the checkpoint of actuated resources, it is written again');
     const manager = new AllocationManager(options, admitted, actuated);
-    // An earlier kubelet has recorded allocations only.
+    // The kubelet that wrote the checkpoints recorded only allocations of these pods.
     if ([...admitted.keys()].some((uid) => !actuated.has(uid))) manager.#writer.writeWithin(writeDelayMs);
     return manager;
   }
@@ -163,7 +163,8 @@ export class AllocationManager {
 
   /**
    * Returns the pod with what counts for it: its allocated resources or, while a resize becomes durable, the greater of those before and after.
-   * @param isForResize for another resize that would go into the same write as that one: if the write fails, neither is allocated
+   * @param isForResize the caller checks whether another pod's resize fits: its allocation would be in the same write as those in `#unwritten`, so
+   *   they count with the resources after their resizes; if the write fails, neither is allocated
    */
   countedPod(pod: Pod, isForResize = false): AllocatedPod {
     const uid = podUID(pod);
@@ -174,7 +175,7 @@ export class AllocationManager {
     return asAllocated(withAllocation(pod, counted, this.#gates));
   }
 
-  /** Returns a pod that is not admitted with the resources that it is admitted with. */
+  /** Returns a pod that is not admitted yet, with the resources that its admission would allocate. */
   podToAdmit(pod: Pod, runtime: RuntimePodStatus | null): Pod {
     const allocation = reconstructAllocation(pod, runtime, this.#gates);
     return allocation ? withAllocation(pod, allocation, this.#gates) : pod;
@@ -196,7 +197,7 @@ export class AllocationManager {
     return this.#actuated.get(uid);
   }
 
-  /** True once for an admitted pod without a record of the resources that are in force. */
+  /** Returns true at the first call for a pod that the checkpoint has as admitted, but without a record of the resources that are in force. */
   takeUnrecorded(uid: PodUID): boolean {
     return this.#unrecorded.delete(uid);
   }
@@ -222,7 +223,7 @@ export class AllocationManager {
       ...(limits.size > 0 && { emptyDirLimits: limits }),
       ...(unknown.size > 0 && { unknownMemoryRequests: unknown }),
     };
-    // Everything is in force.
+    // A record that equals the allocation is not kept.
     if (unknown.size === 0 && isSameAllocation(after, computeActuated(allocation, undefined))) this.#actuated.delete(uid);
     else this.#actuated.set(uid, after);
     this.#writer.writeWithin(actuatedDelayMs);

@@ -1,4 +1,4 @@
-/** The providers of what pods hold alone, one row each, in the order in which a pod is given what it needs. */
+/** The table of providers of exclusive resources, in the order in which a pod gets these resources. */
 import { openPodFile } from './pod-file.ts';
 import type { AllocationProvider, AllocationProviderContext, OpenAllocationProvider } from './provider.ts';
 import { openUserNamespaceProvider } from './user-namespaces/index.ts';

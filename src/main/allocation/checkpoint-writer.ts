@@ -7,20 +7,20 @@ import { replaceAllSynced, syncFolder } from '../../shared/linux/write-durably.t
 import type { Logger } from '../../shared/log/logger.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 
-/** After a failed write: a full disk is a matter of minutes, and evictions free space each ten seconds. */
+/** The delay after a failed write. The disk may be full: eviction tries to free space every ten seconds. */
 const retryDelayMs = 10_000;
 /**
- * Between the end of a write and the next one, while writes follow each other: a hundred resizes that arrive within a second need eight of them. The first
- * two wait for nothing.
+ * The pauses between successive writes, which collect changes: a hundred resizes that arrive within a second need only eight writes. The first two writes
+ * of a burst do not wait.
  */
 const pausesMs = [0, 0, 20, 40, 80, 160, 320] as const;
-/** A write that begins later than this after the last one follows no other. */
+/** A write that begins later than this after the end of the last one is not a successive write: it begins a new burst. */
 const quietMs = 50;
 
 export interface CheckpointWriterOptions {
   /** In the order in which they are replaced. */
   readonly files: readonly { readonly path: string; readonly encode: () => string }[];
-  /** The log line of a failure. */
+  /** The message of the log line when a write fails. */
   readonly consequence: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -41,10 +41,10 @@ export class CheckpointWriter {
   #writing: Promise<void> | null = null;
   /** Monotonic ms. */
   #lastEndMs = -Infinity;
-  /** How many writes have followed each other. */
+  /** The number of writes since the burst began: the index in `pausesMs`. */
   #successive = 0;
   #endPause: (() => void) | null = null;
-  /** Those who wait for the next write. */
+  /** Settles with the next write that begins. */
   #waiting = Promise.withResolvers<void>();
 
   constructor(options: CheckpointWriterOptions) {
@@ -115,7 +115,7 @@ export class CheckpointWriter {
     if (this.#isFailing && !this.#isClosing) this.writeWithin(retryDelayMs);
   }
 
-  /** Changes that arrive meanwhile, or in this tick, go into the write that follows. */
+  /** Waits before a write. Changes that arrive meanwhile, or in this tick, go into that write. */
   async #pause(): Promise<void> {
     const { clock } = this.#options;
     const sinceMs = clock.monotonic() - this.#lastEndMs;

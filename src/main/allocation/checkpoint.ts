@@ -40,7 +40,7 @@ export function decodeAllocations(content: string): Map<PodUID, RecordedResource
   return new Map(entries.map(([uid, entry]) => [uid as PodUID, allocationIn(objectOf(entry, uid))]));
 }
 
-/** Upstream hashes Go's debug print of the string. */
+/** Upstream hashes the string as go-spew prints it (dump.ForHash): with its type in front. */
 function checksumOf(data: string): number {
   return fnv32a(Buffer.from(`(string)${data}`));
 }

@@ -1,4 +1,7 @@
-/** All providers of what pods hold alone: a pod gets something of each that it needs, or of none. */
+/**
+ * Allocates exclusive resources, which one pod has at a time: CPUs, devices, the IDs of a user namespace. Each kind has a provider. A pod gets all
+ * exclusive resources that it needs, or none.
+ */
 import type { ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
 import { reportFault } from '../../shared/faults/contain.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
@@ -7,13 +10,13 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 import type { AllocatedInRuntime, AllocationProvider, AllocationRefusal } from './provider.ts';
 
-/** Of one pod and one provider. Upstream has no limit, since none of its managers waits. */
+/** The time that one provider has for one pod. Upstream has no limit, since none of its managers waits. */
 const allocationDeadlineMs = 60_000;
 
 export class ExclusiveAllocations {
   readonly #providers: readonly AllocationProvider[];
   readonly #logger: Logger;
-  /** One pod at a time: what a pod gets depends on what the pods before it hold. */
+  /** Settles when the last allocation ends. Pods get their resources one after the other, because each one limits what is left for the next. */
   #queue: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
 
@@ -27,8 +30,8 @@ export class ExclusiveAllocations {
   }
 
   /**
-   * Resolves when all that the pod gets is durable, or with the first refusal: then the pod holds nothing. Never rejects. Never settles after `close`: the next
-   * kubelet decides.
+   * Resolves with null when the pod has all that it needs and this is durable, or with the first refusal: then the pod has nothing. Never rejects. Never
+   * settles after `close`: the restarted kubelet decides about the pod.
    */
   allocate(pod: Pod): Promise<AllocationRefusal | null> {
     const allocated = this.#queue.then(() => this.#allocate(pod));
@@ -57,7 +60,7 @@ export class ExclusiveAllocations {
     }
   }
 
-  /** Returns what the pod holds; undefined when it needs nothing. */
+  /** Returns the exclusive resources that the pod has; undefined when it needs none. Called before each sync, also after a restart of the kubelet. */
   async restore(pod: Pod, runtime: AllocatedInRuntime): Promise<ExclusiveAllocation | undefined> {
     if (!this.isNeededBy(pod)) return undefined;
     const parts = this.#providers.flatMap((provider) => (provider.isNeededBy(pod) ? [provider.restore(pod, runtime)] : []));
@@ -72,7 +75,7 @@ export class ExclusiveAllocations {
     for (const provider of this.#providers) provider.releaseOrphans(isKnown);
   }
 
-  /** Ends waits of pods that are not admitted. */
+  /** Aborts the allocation in progress. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#providers.map((provider) => provider.close()));

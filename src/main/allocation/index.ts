@@ -1,6 +1,6 @@
 /**
- * What pods hold of the node: the allocation manager, which records admitted pods with their resources, resizes in place, and the providers of what one
- * pod holds alone, such as the IDs of its user namespace. Upstream: pkg/kubelet/allocation, pkg/kubelet/userns.
+ * The node's resources that pods have: the allocation manager, which records admitted pods with their resources, resizes in place, and the providers of
+ * exclusive resources such as CPUs, devices and the IDs of user namespaces. Upstream: pkg/kubelet/allocation, pkg/kubelet/userns.
  */
 export { asActuated } from './actuated-resources.ts';
 export { asAllocated, type AllocatedPod } from './allocated-pod.ts';

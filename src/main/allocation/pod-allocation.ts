@@ -9,10 +9,11 @@ import { compareQuantities } from '../../shared/kubernetes/quantity.ts';
 import { isRestartableInitContainer } from '../../shared/kubernetes/restart-policy.ts';
 
 export interface PodAllocation extends RecordedResources {
+  /** Exists only as a type: keeps allocated resources apart from actuated ones. */
   readonly [resourceTruth]?: 'allocated';
 }
 
-/** An entry of either checkpoint. */
+/** The resources of one pod in a checkpoint: in `allocated_pods_state` the allocated ones, in `actuated_pods_state` those in force. */
 export interface RecordedResources {
   /** By container name; only containers that can be resized. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
@@ -77,13 +78,14 @@ export function withAllocation(pod: Pod, allocation: RecordedResources, gates: A
   }
 
   function allocated(container: Container): Container {
-    const resourcesAtAdmission = repeated.has(container.name) ? undefined : allocation.containers.get(container.name);
-    return !resourcesAtAdmission || isSameRequirements(container.resources, resourcesAtAdmission)
+    const allocatedResources = repeated.has(container.name) ? undefined : allocation.containers.get(container.name);
+    return !allocatedResources || isSameRequirements(container.resources, allocatedResources)
       ? container
-      : { ...container, resources: resourcesAtAdmission };
+      : { ...container, resources: allocatedResources };
   }
 }
 
+/** Returns the names that more than one container has. */
 function repeatedNames({ spec }: Pod): ReadonlySet<string> {
   const seen = new Set<string>();
   return new Set(
@@ -105,6 +107,7 @@ export function isSameRequirements(a: ResourceRequirements = {}, b: ResourceRequ
   return isSameList(a.requests, b.requests) && isSameList(a.limits, b.limits) && claims(a.claims) === claims(b.claims);
 }
 
+/** Whether both have the same resources. `Truth` lets nobody compare allocated with actuated resources by mistake. */
 export function isSameAllocation<Truth extends RecordedResources>(a: Truth, b: Truth): boolean {
   const names = new Set([...a.containers.keys(), ...b.containers.keys()]);
   return (
@@ -115,7 +118,7 @@ export function isSameAllocation<Truth extends RecordedResources>(a: Truth, b: T
   );
 }
 
-/** Returns the greater amount of each resource. */
+/** Returns the greater amount of each resource. The sizes of volumes are left out: they are no part of a pod's requests and limits. */
 export function greaterOf(a: PodAllocation, b: PodAllocation): PodAllocation {
   const names = new Set([...a.containers.keys(), ...b.containers.keys()]);
   const containers = new Map([...names].map((name) => [name, greaterRequirements(a.containers.get(name), b.containers.get(name))]));

@@ -1,6 +1,6 @@
 /**
- * A small file in the folder of each pod, which brings what the pod holds to the next kubelet. A write resolves when it is durable, and so does a removal:
- * after a loss of power, no file has what another pod may hold by then.
+ * A small file in each pod's folder that records one kind of exclusive resource of the pod for a restarted kubelet. A write and a removal resolve when
+ * they are durable. So after a loss of power no file assigns a resource to a pod that has freed it, and that another pod may have.
  */
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -10,22 +10,22 @@ import { makeFolderDurably, syncFolder, writeDurably } from '../../shared/linux/
 import { readBoundedFile } from '../../shared/files/read-bounded-file.ts';
 import { listPodDirectories } from '../process/pod-directories.ts';
 
-/** What is held by one pod has some hundred bytes. */
+/** A valid file has some hundred bytes. */
 const maxPodFileBytes = 4096;
 
 export interface PodFile {
-  /** Returns the pods with a folder, which may have no file. */
+  /** Returns the pods that have a folder, with or without the file. */
   uids(): Promise<readonly PodUID[]>;
   /** Throws an Error for a UID that cannot be the name of a folder. */
   path(uid: PodUID): string;
-  /** Undefined: there is no file, or an empty one. Rejects with the system's error, or for a file that is too large. */
+  /** Resolves with undefined when there is no file, or an empty one. Rejects with the system's error, or for a file that is too large. */
   read(uid: PodUID): Promise<string | undefined>;
   write(uid: PodUID, content: string): Promise<void>;
   /** Idempotent. */
   remove(uid: PodUID): Promise<void>;
 }
 
-/** @param name no two kinds of what pods hold have the same */
+/** @param name the name of the file: each kind of resource has its own */
 export function openPodFile(rootDir: string, name: string): PodFile {
   const path = (uid: PodUID) => join(podDir(rootDir, uid), name);
   return {

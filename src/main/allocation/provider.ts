@@ -1,6 +1,7 @@
 /**
- * A provider of something that one pod holds alone, such as the IDs of its user namespace. What a pod holds is durable before a container starts with
- * it, is found again after a restart, and is free only after the pod has ended. Providers that place resources on NUMA nodes will also give hints.
+ * A provider of one kind of exclusive resource, such as devices or the IDs of a user namespace. What a pod gets is recorded durably before a container
+ * starts with it, is found again after a restart of the kubelet, and is free only after the pod has ended. Providers that place resources on NUMA
+ * nodes will also give hints.
  */
 import type { ExclusiveAllocation } from '../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -25,23 +26,23 @@ export interface AllocatedInRuntime {
 }
 
 export interface AllocationProvider {
-  /** Part of log lines. */
+  /** For log lines. */
   readonly name: string;
-  /** A pod that needs nothing of any provider never waits. */
+  /** Whether the pod needs this resource. The admission of a pod that needs none from any provider never waits. */
   isNeededBy(pod: Pod): boolean;
   /**
-   * Part of admission. Resolves when what the pod gets is durable, or with the reason why it gets nothing. A wait ends when the signal aborts: later pods wait
-   * meanwhile.
+   * Part of admission. Resolves with null when what the pod gets is durable, or with the reason why the pod gets nothing. Settles soon after the signal
+   * aborts, because later pods wait for it.
    */
   allocate(pod: Pod, signal: AbortSignal): Promise<AllocationRefusal | null>;
   /**
-   * Called before each sync, of pods that were admitted before a restart too. Returns what the pod holds, which may be what the runtime has. A problem
-   * is part of the result: it fails the sync, not the pod. Never rejects.
+   * Called before each sync, also of a pod that was admitted before a restart. Returns what the pod has. What the runtime already uses for the pod may win
+   * over the record. A problem is part of the result: it fails the sync, not the pod. Never rejects.
    */
   restore(pod: Pod, runtime: AllocatedInRuntime): Promise<ExclusiveAllocation>;
-  /** Frees what the pod holds: it has ended, or another provider has refused it. Idempotent. Never rejects. */
+  /** Frees what the pod has: the pod has ended, or another provider has refused it. Idempotent. Never rejects. */
   release(uid: PodUID): Promise<void>;
-  /** Frees what pods hold that do not exist any more. */
+  /** Frees what is recorded for unknown pods. */
   releaseOrphans(isKnown: (uid: PodUID) => boolean): void;
   /** Resolves when no operation is in progress. */
   close(): Promise<void>;
@@ -59,5 +60,5 @@ export interface AllocationProviderContext {
   readonly log: (component: string) => Logger;
 }
 
-/** Finds what pods hold already, from before a restart. Rejects with an Error when the provider cannot work on this node: the kubelet does not start. */
+/** Reads what pods have since before the restart. Rejects with an Error when the provider cannot work on this node: the kubelet does not start. */
 export type OpenAllocationProvider = (context: AllocationProviderContext) => Promise<AllocationProvider>;

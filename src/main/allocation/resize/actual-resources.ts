@@ -8,8 +8,8 @@ const minMilliCPULimit = 10;
 const minShares = 2;
 
 /**
- * Returns also the limits of its pod that a container without its own has.
- * @param memoryRequest the runtime does not know it
+ * @param resources of the container in the spec; they may include limits that the container inherits from its pod
+ * @param memoryRequest the request that is in force, which the runtime does not report
  */
 export function actualResources(
   resources: ResourceRequirements,

@@ -1,4 +1,4 @@
-/** Why a resize can never be allocated. Pure. Upstream: podResizesAdmitHandler in pkg/kubelet/allocation/handlers.go. */
+/** Decides whether a resize can never be allocated, and why. Pure. Upstream: podResizesAdmitHandler in pkg/kubelet/allocation/handlers.go. */
 import type { Container, Pod, PodSpec } from '../../../shared/kubernetes/api.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
@@ -65,7 +65,7 @@ function changesRequest(name: 'cpu' | 'memory', pod: Pod, allocated: Pod): boole
   return pairs(pod, allocated).some(([a, b]) => compareQuantities(a.resources?.requests?.[name], b.resources?.requests?.[name]) !== 0);
 }
 
-/** A container's share of the swap follows from its memory request. One that is restarted gets the new share. */
+/** A container's share of the swap follows from its memory request. A container that the resize restarts gets the new share. */
 function changesSwap(pod: Pod, allocated: Pod): boolean {
   const isRestarted = ({ resizePolicy = [] }: Container) =>
     resizePolicy.find(({ resourceName }) => resourceName === 'memory')?.restartPolicy === 'RestartContainer';

@@ -4,7 +4,7 @@ import { toGoJSON } from '../../../shared/kubernetes/go-text.ts';
 
 export type ResizeStage = 'started' | 'completed' | 'error' | 'Deferred' | 'Infeasible';
 
-/** @param generation of the pod whose resize it is */
+/** @param generation the pod's generation that asks for this resize */
 export function resizeMessage(step: ResizeStage, { spec }: Pod, generation: number | undefined, error?: string): string {
   const { resources, initContainers = [], containers } = spec;
   const summary = {
@@ -21,6 +21,7 @@ function summaryOf({ name, resources = {} }: Container): object {
   return { name, resources: inGoOrder(resources) };
 }
 
+/** The order in which Go encodes the struct's fields, and the keys of maps. */
 function inGoOrder({ limits, requests, claims }: ResourceRequirements): ResourceRequirements {
   const sorted = (list: Readonly<Record<string, string>>) => Object.fromEntries(Object.entries(list).sort(([a], [b]) => (a < b ? -1 : 1)));
   return { ...(limits && { limits: sorted(limits) }), ...(requests && { requests: sorted(requests) }), ...(claims && { claims }) };

@@ -8,11 +8,11 @@ import type { AllocatedPod } from '../allocated-pod.ts';
 export interface PendingResize {
   readonly pod: Pod;
   readonly allocated: AllocatedPod;
-  /** Wall-clock ms since when it is pending; undefined for a new one. */
+  /** Wall-clock ms since when the resize is pending; undefined for a new resize. */
   readonly sinceMs: number | undefined;
 }
 
-/** Those that increase no request first, since they always fit; then by priority, QoS class and age. */
+/** Resizes that increase no request come first, since they always fit; the others follow by priority, QoS class and age. */
 export function inOrder(pending: readonly PendingResize[], podLevelResources: boolean): PendingResize[] {
   const rank = ({ pod, allocated, sinceMs = Infinity }: PendingResize) => [
     increasesRequests(pod, allocated, podLevelResources) ? 1 : 0,

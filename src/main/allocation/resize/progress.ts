@@ -1,4 +1,7 @@
-/** Whether what was allocated is not in force yet. Pure. Upstream: IsPodResizeInProgress in pkg/kubelet/kuberuntime. */
+/**
+ * Decides whether a resize is in progress: something that was allocated is not in force yet. Pure. Upstream: IsPodResizeInProgress in
+ * pkg/kubelet/kuberuntime.
+ */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import type { Container } from '../../../shared/kubernetes/api.ts';
 import { memoryLimitsOf } from '../../../shared/kubernetes/memory-volumes.ts';
@@ -32,7 +35,7 @@ export function isResizeInProgress(
   }
 }
 
-/** One that does not run gets the right values when it starts. */
+/** A container that does not run has no resize in progress: it gets the allocated resources when it starts. */
 function isRunning({ name }: Container, status: RuntimePodStatus | null): boolean {
   return status?.containers.find((container) => container.name === name)?.state === 'running';
 }

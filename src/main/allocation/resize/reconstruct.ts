@@ -1,7 +1,7 @@
 /**
- * Reconstructs what is in force in a pod whose record is lost: from the status that this node has last reported, and from what the runtime reports of
- * running containers. Without it a resize that was not finished would count as finished, and one that is not allocated as allocated; upstream takes a
- * missing record for no resources at all, and restarts containers whose policy asks for it. Pure.
+ * Reconstructs the resources in force of a pod whose record is lost: from the status that this node has last reported, and from what the runtime reports
+ * of running containers. Otherwise an unfinished resize would count as finished, and a resize that is not allocated as allocated. Upstream treats a
+ * missing record as no resources at all, and restarts containers whose resize policy asks for a restart. Pure.
  */
 import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
@@ -12,14 +12,14 @@ import { withUnknownLimits } from '../actuated-resources.ts';
 import { toAllocation, type AllocationGates, type PodAllocation } from '../pod-allocation.ts';
 import { actualResources } from './actual-resources.ts';
 
-/** Returns the allocation of a pod that this node runs, and null of one that it has not started. */
+/** Returns the allocation of a pod that this node runs; null for a pod that this node has not started. */
 export function reconstructAllocation(pod: Pod, runtime: RuntimePodStatus | null, gates: AllocationGates): PodAllocation | null {
   const hasStarted = reportedContainers(pod).some(({ containerID }) => containerID) || (runtime?.containers.length ?? 0) > 0;
   if (!hasStarted) return null;
   const { podLevel: wanted, ...allocation } = toAllocation(pod, gates);
   const { containers, podLevel = wanted } = inForce(pod, pod, runtime, undefined);
   const statuses = reportedContainers(pod);
-  // The status of a container that does not run has what was allocated.
+  // For a container that does not run, the reported status has the allocated resources.
   const allocatedOf = (name: string, resources: ResourceRequirements) =>
     containers.get(name) ??
     withReported(
@@ -33,7 +33,7 @@ export function reconstructAllocation(pod: Pod, runtime: RuntimePodStatus | null
   };
 }
 
-/** Without the limits of its pod, which no container is allocated. A resize removes no limit of a container. */
+/** Removes the limits that a container inherits from its pod: they are not allocated to the container. No resize removes a container's own limit. */
 function ownOf(inForce: ResourceRequirements, { limits: wanted = {} }: ResourceRequirements): ResourceRequirements {
   const { limits = {}, ...others } = inForce;
   const own = Object.entries(limits).filter(([name]) => Object.hasOwn(wanted, name));
@@ -53,14 +53,15 @@ export function reconstructActuated(
 ): ActuatedResources {
   const { resources } = allocated.spec;
   const reported = pod.status?.resources;
-  const ofPod = podLevel ? resources && reported && only(reported, resources) : undefined;
+  const ofPod = podLevel ? resources && reported && reportedAmounts(reported, resources) : undefined;
   const found = withUnknownRequests(pod, runtime, inForce(pod, allocated, runtime, ofPod));
   return memoryBackedVolumes ? withUnknownLimits({ containers: new Map(), emptyDirLimits: memoryLimitsOf(allocated.spec) }, found) : found;
 }
 
 /**
- * The runtime does not report requests for memory, which memory.min, memory.low and memory.high depend on. The status that this node has last reported does, unless
- * the kubelet before this one has ended before it showed the container as running. A container that would be restarted for it keeps what it has.
+ * Adds the running containers whose memory request in force is unknown; memory.min, memory.low and memory.high depend on the request. The runtime does not
+ * report it. The reported status does, unless the earlier kubelet ended before its status showed the container as running. Containers that a change of
+ * memory would restart are left out: they keep what they have.
  */
 export function withUnknownRequests<T extends object>(
   pod: Pod,
@@ -78,7 +79,7 @@ export function withUnknownRequests<T extends object>(
   return names.length === 0 ? record : { ...record, unknownMemoryRequests: new Set(names) };
 }
 
-/** @param podLimits whose limits a container without its own has */
+/** @param podLimits the pod-level resources whose limits a container without its own limits has */
 function inForce(
   pod: Pod,
   { spec }: Pod,
@@ -95,11 +96,14 @@ function inForce(
     const actual = instance?.resources ? actualResources(resources, instance.resources, resources.requests?.['memory']) : resources;
     return [[container.name, status?.resources ? actual : withEqualMemory(resources, actual)]];
   });
-  const podLevel = spec.resources && pod.status?.resources && only(pod.status.resources, spec.resources);
+  const podLevel = spec.resources && pod.status?.resources && reportedAmounts(pod.status.resources, spec.resources);
   return { containers: new Map(containers), ...(podLevel && { podLevel }) };
 }
 
-/** Nobody knows the request in force. One that equals its limit does so after each resize: none changes the QoS class. */
+/**
+ * Returns `actual` with a memory request that equals the limit, if it does in the spec. Nobody knows the request in force, but no resize changes the QoS
+ * class, so a request that equals its limit does so after each resize.
+ */
 function withEqualMemory({ requests, limits }: ResourceRequirements, actual: ResourceRequirements): ResourceRequirements {
   const limit = actual.limits?.['memory'];
   if (limit === undefined || requests?.['memory'] === undefined || requests['memory'] !== limits?.['memory']) return actual;
@@ -110,7 +114,7 @@ function reportedContainers({ status }: Pod): readonly ContainerStatus[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
-/** CPU and memory as reported, the others as wanted: they can't be resized. */
+/** Returns CPU and memory as the status reports them. All other resources can't be resized: they are those of the spec. */
 function withReported(resources: ResourceRequirements, status: ContainerStatus | undefined): ResourceRequirements {
   const reported = status?.resources;
   if (!reported) return resources;
@@ -124,8 +128,11 @@ function withReported(resources: ResourceRequirements, status: ContainerStatus |
   return { ...others, ...list('requests'), ...list('limits') };
 }
 
-/** The reported amounts of what is allocated: the sum of the containers is more than the pod's own resources. */
-function only(reported: ResourceRequirements, allocated: ResourceRequirements): ResourceRequirements {
+/**
+ * Returns the reported amounts of the resources that the pod's own `allocated` resources have. The status of a pod also reports the sum of its containers
+ * for resources that the pod itself does not have.
+ */
+function reportedAmounts(reported: ResourceRequirements, allocated: ResourceRequirements): ResourceRequirements {
   const pick = (kind: 'requests' | 'limits') => {
     const names = Object.entries(allocated[kind] ?? {});
     return names.length === 0

@@ -1,4 +1,4 @@
-/** What an update of a pod asks to resize, for a metric. Pure. Upstream: recordContainerResizeOperations in pkg/kubelet/kubelet.go. */
+/** Computes which resources an update of a pod asks to resize, for a metric. Pure. Upstream: recordContainerResizeOperations in pkg/kubelet/kubelet.go. */
 import type { Container, Pod } from '../../../shared/kubernetes/api.ts';
 import { compareQuantities, isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { toAllocation, withAllocation } from '../pod-allocation.ts';

@@ -1,6 +1,6 @@
 /**
- * The resize conditions of each pod. Kept for the next kubelet in the pod's API status only: `adopt` reads them from there. Upstream: podResizeConditions
- * of pkg/kubelet/status/status_manager.go.
+ * The resize conditions of each pod. They outlive a restart of the kubelet only in the pod's API status, from which `adopt` reads them. Upstream:
+ * podResizeConditions of pkg/kubelet/status/status_manager.go.
  */
 import type { Pod, PodCondition } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
@@ -41,7 +41,7 @@ export class ResizeConditions {
     return this.#pods.get(uid);
   }
 
-  /** Takes what an earlier kubelet has reported. */
+  /** Takes over the conditions that an earlier kubelet has reported. */
   adopt(pod: Pod): void {
     const uid = podUID(pod);
     const find = (type: string) => pod.status?.conditions?.find((condition) => condition.type === type);
@@ -50,7 +50,7 @@ export class ResizeConditions {
     this.#set(pod, { ...(pending && { pending: fromApi(pending) }), ...(inProgress && { inProgress: fromApi(inProgress) }) });
   }
 
-  /** Returns true when the reason or the generation is another one: then an event is due. */
+  /** Returns true when the reason or the generation has changed: then the caller records an event. */
   setPending(pod: Pod, reason: PendingReason, message: string): boolean {
     const before = this.#pods.get(podUID(pod))?.pending;
     const observedGeneration = pod.metadata.generation;
@@ -67,13 +67,16 @@ export class ResizeConditions {
     return true;
   }
 
-  /** A new resize begins: an error of the one before is gone. */
+  /** A new resize begins, without the error that an earlier one may have had. */
   start(pod: Pod): void {
     const observedGeneration = pod.metadata.generation;
     this.#set(pod, { inProgress: { sinceMs: this.#clock.now(), ...(observedGeneration !== undefined && { observedGeneration }) } });
   }
 
-  /** Returns the generation of the resize when it had no error before: then an event is due. The message of an error, such as a usage, changes with each attempt. */
+  /**
+   * Returns the generation of the resize when the resize had no error before: then the caller records an event. It returns null for a repeated error,
+   * whose message may contain a usage and so differs at each attempt.
+   */
   setError(pod: Pod, message: string): { readonly generation: number | undefined } | null {
     const before = this.#pods.get(podUID(pod))?.inProgress;
     const generation = before?.observedGeneration ?? pod.metadata.generation;
@@ -116,7 +119,7 @@ export class ResizeConditions {
     deferredResizeDuration.observe(seconds, { resolution, priority_bucket: priorityBucket(priority) });
   }
 
-  /** At most a few pods have a resize that has not ended. */
+  /** Counts all entries anew: at most a few pods have a resize that has not ended. */
   #count(): void {
     const entries = [...this.#pods.values()];
     inProgressResizes.set(entries.filter(({ inProgress }) => inProgress).length);

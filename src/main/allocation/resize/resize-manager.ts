@@ -1,6 +1,7 @@
 /**
- * Resizes pods in place: allocates what a pod asks for as soon as it fits, and follows it until it is in force. A resize that does not fit is deferred,
- * and tried again when something may have been freed. Upstream: pkg/kubelet/allocation/allocation_manager.go, SyncPod in pkg/kubelet/kubelet.go.
+ * Resizes pods in place: allocates the resources that a pod asks for as soon as they fit, and follows the resize until they are in force. A resize that
+ * does not fit is deferred, and tried again when other pods may have freed something. Upstream: pkg/kubelet/allocation/allocation_manager.go, SyncPod in
+ * pkg/kubelet/kubelet.go.
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { reportFault } from '../../../shared/faults/contain.ts';
@@ -28,9 +29,9 @@ export type RetryTrigger = 'pod_resized' | 'pod_updated' | 'pods_added' | 'pods_
 
 /** Upstream's retryDelay. Whatever frees resources tries again at once: this is the safety net. */
 const periodMs = 3 * 60_000;
-/** Before all sources have reported, and after a checkpoint could not be written. */
+/** The delay of a retry before all sources have reported, and after a checkpoint could not be written. */
 const soonMs = 10_000;
-/** After an error. Upstream: its back-off of 10 s. */
+/** The delay of the sync that follows an error. Upstream waits 10 s. */
 const errorBackoff = { initialMs: 1000, maxMs: 10_000 };
 
 /** The last sync could not bring the resize into force. */
@@ -70,7 +71,7 @@ export class ResizeManager {
   readonly #deps: ResizeManagerDependencies;
   readonly #timeline: ResizeTimeline;
   readonly #pending = new Set<PodUID>();
-  /** Their allocation becomes durable. */
+  /** Pods whose new allocation is being written to the disk. */
   readonly #allocating = new Set<PodUID>();
   readonly #errors = new Map<PodUID, ResizeFailure>();
   #cancelRetry: (() => void) | null = null;
@@ -80,10 +81,10 @@ export class ResizeManager {
     this.#timeline = new ResizeTimeline(dependencies.timelines);
   }
 
-  /** A source has a pod that runs already, in a new version. If it is being allocated then, `onAllocated` follows, whatever comes of it. */
+  /** A source has a new version of a pod that runs. If this starts an allocation, `onAllocated` follows, even when the allocation fails. */
   onChanged(before: Pod | undefined, pod: Pod): void {
     for (const change of before ? requestedChanges(before, pod) : []) requestedResizes.inc({ ...change });
-    // What was infeasible stays so until something else is asked for.
+    // An infeasible resize stays infeasible until the pod asks for other resources.
     if (before && this.#isInfeasible(pod) && isSameRequest(before, pod)) return;
     this.#consider(pod, 'pod_updated');
   }
@@ -106,7 +107,7 @@ export class ResizeManager {
     const { sourcesReady, conditions, allocationManager, podLevelResources } = this.#deps;
     if (this.#pending.size === 0) return this.#stopRetrying();
     this.#retryWithin(sourcesReady() ? periodMs : soonMs);
-    // Until then pods are missing that count.
+    // The pods of a source that has not reported yet are not known, and would not count.
     if (!sourcesReady()) return;
     const candidates = [...this.#pending].flatMap((uid) => {
       const pod = this.#deps.wanted(uid);
@@ -114,7 +115,7 @@ export class ResizeManager {
       if (!pod || this.#allocating.has(uid)) return [];
       return [{ pod, allocated: allocationManager.updatePodFromAllocation(pod), sinceMs: conditions.get(uid)?.pending?.sinceMs }];
     });
-    // One that does not fit holds up none behind it.
+    // A resize that does not fit does not hold up those behind it.
     for (const { pod, allocated } of inOrder(candidates, podLevelResources)) this.#try(pod, allocated, trigger);
   }
 
@@ -127,14 +128,14 @@ export class ResizeManager {
     const pod = allocationManager.updatePodFromAllocation(synced);
     const uid = podUID(pod);
     const failure = this.#errors.get(uid);
-    // The sync that begins now tries again. Until it has ended, the error holds, also while no container runs.
+    // The sync that begins now tries again. The condition keeps the error until that sync has ended, even while no container runs.
     if (failure && !failure.isRetried) {
       failure.isRetried = true;
       return;
     }
     const isReported = conditions.get(uid)?.inProgress !== undefined;
     if (isResizeInProgress(pod, status, allocationManager.actuated(uid), settings.podLevel)) {
-      // Of a kubelet that ended before it could report it.
+      // An earlier kubelet has allocated the resize, and ended before it could report the condition.
       if (!isReported) conditions.start(pod);
       return;
     }
@@ -147,7 +148,7 @@ export class ResizeManager {
     this.retry('pod_resized');
   }
 
-  /** A sync could not bring a resize into force. It is tried again. */
+  /** A sync could not bring a resize into force. Another sync tries again after a back-off. */
   onError(pod: AllocatedPod, error: string): void {
     const uid = podUID(pod);
     const changed = this.#deps.conditions.setError(pod, error);
@@ -181,7 +182,7 @@ export class ResizeManager {
     if (allocationManager.updatePodFromAllocation(pod) === pod) return this.#settle(pod, ifAllocated);
     this.#pending.add(uid);
     this.#timeline.begin(uid);
-    // After a restart it is not tried before all sources have reported.
+    // After a restart of the kubelet, the retry below waits until all sources have reported.
     if (conditions.get(uid)?.pending?.reason === 'Deferred') this.#timeline.waitForRoom(uid);
     this.retry(trigger);
   }
@@ -234,7 +235,7 @@ export class ResizeManager {
     const { conditions, wanted } = this.#deps;
     const uid = podUID(pod);
     this.#errors.delete(uid);
-    this.#timeline.goOn(uid);
+    this.#timeline.endWait(uid);
     conditions.clearPending(pod, 'accepted');
     conditions.start(pod);
     this.#record(pod, 'Normal', 'ResizeStarted', resizeMessage('started', pod, pod.metadata.generation));
@@ -246,6 +247,7 @@ export class ResizeManager {
     this.retry('pod_resized');
   }
 
+  /** Passes the newest version of the pod to its worker, with the resources that are allocated now. */
   #deliver(uid: PodUID): void {
     const { allocationManager, wanted, onAllocated, logger } = this.#deps;
     const newest = wanted(uid);

@@ -1,4 +1,4 @@
-/** Each resize in the timeline of its pod, with how long it waited for room on the node. */
+/** Records each resize in the timeline of its pod, and how long the resize waited for room on the node. */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 
 /** The part of the pods' timelines that a resize needs. */
@@ -26,13 +26,13 @@ export class ResizeTimeline {
     if (end) this.#waits.set(uid, end);
   }
 
-  goOn(uid: PodUID): void {
+  endWait(uid: PodUID): void {
     this.#waits.get(uid)?.();
     this.#waits.delete(uid);
   }
 
   end(uid: PodUID, failed = false): void {
-    this.goOn(uid);
+    this.endWait(uid);
     this.#timelines.end(uid, 'Resize', { failed });
   }
 

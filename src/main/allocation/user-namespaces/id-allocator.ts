@@ -21,9 +21,11 @@ export class IDAllocator {
   readonly #random: () => number;
   /** The index of each pod's range. */
   readonly #indexes = new Map<PodUID, number>();
+  /** The values of `#indexes`. */
   readonly #taken = new Set<number>();
+  /** The IDs in a pod's file that could not be recorded; see `block`. */
   readonly #blocked = new Map<PodUID, IDRange>();
-  /** Ranges of running sandboxes that are none of this allocator's ranges. */
+  /** Ranges of running sandboxes that this allocator would not make, for example with another length; see `adopt`. */
   readonly #adopted = new Map<PodUID, IDRange>();
 
   constructor({ range, idsPerPod, random }: IDAllocatorOptions) {
@@ -88,8 +90,8 @@ export class IDAllocator {
   }
 
   /**
-   * Gives these IDs to no other pod as long as this pod exists: its file has them, and its processes may run with them, although they can't be
-   * recorded, for example because idsPerPod was changed. Ignores a range that no kubelet can have written.
+   * Gives these IDs to no other pod as long as this pod exists. The pod's file has the IDs and its processes may run with them, although the range can't
+   * be recorded, for example because idsPerPod was changed. Ignores a range that no kubelet can have written.
    */
   block(uid: PodUID, range: IDRange): void {
     if (isPlausible(range)) this.#blocked.set(uid, range);

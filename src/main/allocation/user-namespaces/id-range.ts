@@ -10,8 +10,9 @@ export interface IDRange {
   readonly length: number;
 }
 
-/** The length of a pod's range is a multiple of this. */
+/** The length of a pod's range is a multiple of 2^16, as the configuration's `idsPerPod` must be. */
 export const idsUnit = 65536;
+/** User and group IDs have 32 bits. */
 export const idCount = 2 ** 32;
 
 /** All IDs but the lowest ones, which belong to the host's own users. */

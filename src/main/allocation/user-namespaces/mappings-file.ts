@@ -19,7 +19,7 @@ export function encodeMappings({ firstID, length }: IDRange): string {
   return JSON.stringify({ uidMappings: mappings, gidMappings: mappings });
 }
 
-/** Throws an Error when the content is malformed, or no mapping of one range from 0 on that is the same for users and groups. */
+/** Throws an Error when the content is malformed, or is not one mapping that begins at ID 0 and is the same for users and groups. */
 export function decodeMappings(content: string): IDRange {
   const { uidMappings, gidMappings } = parse(content);
   if (uidMappings.length !== 1) throw invalid('no more than one mapping allowed.');

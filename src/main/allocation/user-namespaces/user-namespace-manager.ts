@@ -1,7 +1,6 @@
 /**
- * The ranges of all pods in memory, and each range in the file of its pod. Memory decides while the kubelet runs; the files bring the ranges to
- * the next kubelet. A range is used only after its file is durable, and free only after its file is gone: the files of a stopped kubelet never
- * have one range twice.
+ * Keeps the ranges of all pods in memory, and each range in the file of its pod. Memory decides while the kubelet runs; a restarted kubelet reads the
+ * files. A range is used only after its file is durable, and free only after its file is gone, so no two files ever have the same range.
  */
 import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
 import type { MappedIDs } from '../../../shared/contracts/runtime-status.ts';
@@ -128,7 +127,7 @@ export class UserNamespaceManager {
       'Took the IDs of a pod’s user namespace from its sandbox',
     );
     allocator.adopt(uid, range);
-    // Until the file is written.
+    // If the write fails, the file stays marked as unusable, and the next sync writes it again.
     this.#broken.add(uid);
     await file.write(uid, encodeMappings(range));
     this.#broken.delete(uid);
