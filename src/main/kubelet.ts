@@ -57,7 +57,7 @@ export interface KubeletStart {
   readonly signal: AbortSignal;
   /** The threads run already. `runKubelet` closes them. */
   readonly threads: EarlyThreads;
-  /** Why the host could not be set up for pods: the node is not ready. Default: null, it could. */
+  /** Why the host could not be set up for pods, which makes the node not ready. Default: null, the host is set up. */
   readonly setupProblem?: string | null;
   /** Sets the handler of SIGHUP. */
   readonly setReloadHandler?: (handler: () => void) => void;
@@ -110,7 +110,7 @@ export async function runKubelet({
 
     const cluster = await Cluster.connect(context);
     const sourcesReady = new SourcesReady(configuredSources({ ...config, hasAPIServer: cluster !== null }));
-    // The first run of each part's code takes about 10 ms: other work of the thread runs in between.
+    // The first run of each part's code takes about 10 ms. Other work of the thread runs in between.
     await yieldToEventLoop();
     const eventLog = new EventLog({ logger: log('events'), clock });
     const dispatcher = new PodDispatcher({ clock, cores: availableParallelism() });
@@ -186,7 +186,7 @@ export async function runKubelet({
     shutdown.register('server', () => server.close());
     const servingCertificate = await loadServingCertificate(context, server);
     await untilRuntimeAnswers(runtime, context);
-    // The first syncs have spans.
+    // Without this wait the first syncs would have no spans.
     await tracingStarted();
     const untilPodsKnown = () => untilAborted(cache.untilComplete(), signal);
     const nodeConditions = { setupProblem, untilPodsKnown, serverListens: server.addresses() };
@@ -199,7 +199,7 @@ export async function runKubelet({
     const node = { nodeServices, nodeInfo: nodeServices.nodeInfo, cluster, providePullTokens };
     const parts = { ...node, cache, runtime, dispatcher, events, sourcesReady, sources, syncLoop };
     const podRunner = await startPodRunner({ ...context, ...podStores, ...podStatuses, ...parts });
-    provideEvictionPlans(async (starvedSignal) => JSON.stringify(podRunner.eviction.plan(starvedSignal ?? undefined)));
+    provideEvictionPlans(async (evictionSignal) => JSON.stringify(podRunner.eviction.plan(evictionSignal ?? undefined)));
 
     await untilPodsKnown();
     void removeStaleHookRecords(flags.rootDirectory, unfinishedHooks, cache, log('probes'));

@@ -42,7 +42,7 @@ export interface SyncLoopHandlers<Update> {
   readonly handleContainerChanged: (uid: PodUID, id: ContainerID) => void;
   /** Shows the results in the statuses. Called at once, not in an iteration. Returns the pods whose containers must be restarted or started. */
   readonly applyProbeResults: (results: readonly ProbeResult[]) => ReadonlySet<PodUID>;
-  /** The syncs of these pods wait for no others. */
+  /** Syncs these pods because of probe results, before all other pods that wait for a sync. */
   readonly handleProbeSyncs: (uids: ReadonlySet<PodUID>) => void;
   /** Takes the due pods from the work queue. */
   readonly takeDue: () => readonly PodUID[];
@@ -59,7 +59,7 @@ const housekeepingPeriodMs = 2000;
 const housekeepingWarningMs = 1000;
 /** While the runtime is down: from 100 ms, doubling, to 5 s. */
 const backOff = { baseMs: 100, maxMs: 5000, factor: 2 };
-/** Containers whose changes may wait for an iteration. Container GC removes the dead instances of the others. */
+/** The most containers whose changes are kept until the next iteration. Container GC removes the dead instances of all others. */
 const maxChangedContainers = 10_000;
 
 export class SyncLoop<Update> {
@@ -70,6 +70,7 @@ export class SyncLoop<Update> {
   #changedPods = new Set<PodUID>();
   #changedContainers = new Map<ContainerID, PodUID>();
   #hasDuePods = false;
+  /** When housekeeping is due; monotonic. −Infinity when it was requested. */
   #housekeepingAtMs = 0;
   /** Ends the wait for work, if the loop waits. */
   #wake: () => void = () => {};
@@ -192,7 +193,7 @@ export class SyncLoop<Update> {
     const startedAtMs = clock.monotonic();
     if (startedAtMs < this.#housekeepingAtMs) return;
     this.#housekeepingAtMs = startedAtMs + housekeepingPeriodMs;
-    // Housekeeping ends the pods that no source wants; a source that has not reported yet may want any pod.
+    // Housekeeping ends the pods that no source wants. A source that has not reported yet may want any pod.
     if (!sourcesReady()) return housekeepKnownPods();
     housekeep();
     const tookMs = clock.monotonic() - startedAtMs;

@@ -27,7 +27,7 @@ export interface CorrelatedEvent {
 }
 
 interface Similar {
-  /** Hashes. */
+  /** Hashes of the different messages. */
   readonly messages: Set<string>;
   readonly lastAtMs: number;
 }

@@ -31,7 +31,7 @@ export interface EventRecorderOptions {
   readonly log: EventSink;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random?: () => number;
 }
 
@@ -64,6 +64,7 @@ export class EventRecorder implements EventSink {
   /** After it aborts, no request is sent. */
   readonly #stop = new AbortController();
   readonly #queue: QueuedEvent[] = [];
+  /** Events whose write is in progress. */
   readonly #inFlight = new Set<QueuedEvent>();
   #failuresInRow = 0;
   /** Monotonic ms until which no event is written. */

@@ -1,7 +1,7 @@
 /**
- * Admits a pod to the node or rejects it: the handlers check it, what it holds alone is allocated, and then it is admitted. That may take time: the
- * Node is fetched again before a pod is rejected for the node's labels, less important pods are ended for a critical pod, allocations become durable. Upstream: AddPod in pkg/kubelet/allocation/allocation_manager.go, and
- * pkg/kubelet/preemption.
+ * Admits a pod to the node or rejects it: the admit handlers check the pod, then its exclusive resources, such as devices, are allocated. A pod whose
+ * admission takes time is pending: the Node is fetched again before a rejection for the node's labels, less important pods end for a critical pod, or
+ * allocations become durable. Upstream: AddPod in pkg/kubelet/allocation/allocation_manager.go, and pkg/kubelet/preemption.
  */
 import { contain, reportFault } from '../../shared/faults/contain.ts';
 import type { Pod } from '../../shared/kubernetes/api.ts';
@@ -36,11 +36,11 @@ export interface AdmissionAttempt {
   readonly mayRefreshNode: boolean;
   /** Pods that were ended for this pod. They do not count, even when they do not end in time: a critical pod does not wait for a pod that hangs. */
   readonly preempted: ReadonlySet<PodUID>;
-  /** The handlers have admitted the pod, and what it holds alone is allocated or refused. */
+  /** The result for the pod's exclusive resources. Present once the handlers have admitted the pod. */
   readonly allocation?: { readonly refusal: AllocationRefusal | null };
 }
 
-/** Why the admission of a pod takes time, and the name of that in its timeline. */
+/** Why the admission of a pod is pending, and the name of this wait in the pod's timeline. */
 const waitKindOf = {
   refreshingNode: 'Node',
   preempting: 'Preemption',
@@ -55,7 +55,7 @@ export class PodAdmitter {
   readonly #onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void;
   readonly #pending = new Map<PodUID, PendingReason>();
 
-  /** `onRetry` is called when a pending pod can be decided. */
+  /** `onRetry` is called when the wait of a pending pod is over: the caller calls `admit` again with that attempt. */
   constructor(dependencies: PodAdmitterDependencies, onRetry: (uid: PodUID, nextAttempt: AdmissionAttempt) => void) {
     this.#deps = dependencies;
     this.#onRetry = onRetry;
@@ -92,7 +92,7 @@ export class PodAdmitter {
     return true;
   }
 
-  /** The pod counts meanwhile: what it requests is its own already. */
+  /** Allocates the exclusive resources. Meanwhile the pod's requests count against the admission of other pods. */
   #allocate(pod: Pod, attempt: AdmissionAttempt): void {
     const uid = podUID(pod);
     const allocated = this.#deps.exclusiveAllocations.allocate(pod).then((refusal) => ({ ...attempt, allocation: { refusal } }));
@@ -129,8 +129,8 @@ export class PodAdmitter {
   #computeResult(pod: Pod, preempted: ReadonlySet<PodUID>): AdmitResult {
     const { admitHandlers } = this.#deps;
     if (admitHandlers.length === 0) return null;
-    // A pod that allocates is admitted already. Another pending pod counts only while pods end for it, and never against a critical pod: its preemption
-    // would free nothing.
+    // The handlers have admitted a pod that allocates. Any other pending pod counts only while it preempts, and never against a critical pod: a pending pod
+    // has nothing that its preemption could free.
     const counts = (uid: PodUID) => {
       const pending = this.#pending.get(uid);
       return pending === undefined || pending === 'allocating' || (pending === 'preempting' && !isCriticalPod(pod));

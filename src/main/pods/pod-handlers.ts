@@ -42,7 +42,7 @@ export interface PodHandlersDependencies extends PodAdmitterDependencies {
 
 /** Adding a hundred pods takes 40 ms; main handles other input in between. */
 const maxIterationMs = 5;
-/** An update with this many pods was merged in the current iteration of the event loop, which took long enough: 8 ms for a hundred pods. */
+/** Before an update of this many pods, main handles other input: the sources have merged the update in this iteration, which takes 8 ms for 100 pods. */
 const largeUpdatePods = 50;
 
 export class PodHandlers {
@@ -143,7 +143,7 @@ export class PodHandlers {
     const isEnding = podStates.isTerminationRequested(podUID(pod)) || isDeleted(pod);
     if (!isEnding) {
       observers.changed(previous, pod);
-      // A sync with the allocation of before would only delay the one that resizes, which follows.
+      // The worker gets the pod when the new allocation is durable. A sync with the old allocation would only delay that.
       if (allocationManager.isResizing(podUID(pod))) return;
     }
     podWorkers.update(allocationManager.updatePodFromAllocation(pod), 'update');

@@ -17,9 +17,12 @@ export interface ResizeAdmissionDependencies extends PreemptionDependencies {
 
 export class ResizeAdmission {
   readonly #deps: ResizeAdmissionDependencies;
-  /** What a critical pod waits for while others end for it. They use what they have until then. */
+  /** Critical pods for which less important pods are ending, each with the refusal until those have ended. */
   readonly #waiting = new Map<PodUID, { readonly message: string }>();
-  /** Those that were ended for a critical pod do not count when it is decided again, even when they did not end in time: it does not wait for a pod that hangs. */
+  /**
+   * The pods that were ended for each critical pod. They do not count when the critical pod is decided again, even those that did not end in time: a
+   * critical pod does not wait for a pod that hangs.
+   */
   readonly #preempted = new Map<PodUID, ReadonlySet<PodUID>>();
 
   constructor(dependencies: ResizeAdmissionDependencies) {
@@ -45,7 +48,7 @@ export class ResizeAdmission {
     return wait;
   }
 
-  /** `onFreed` asks for the refusal at once. */
+  /** `onFreed` calls `refusal` synchronously, so `#preempted` is needed only during the call, unless the pod waits again. */
   #decideAgain(uid: PodUID, preempted: ReadonlySet<PodUID>, onFreed: () => void): void {
     this.#waiting.delete(uid);
     this.#preempted.set(uid, preempted);

@@ -1,6 +1,7 @@
 /**
- * Main's copy of the runtime status of each pod. The pleg thread observes the runtime and the sync loop writes its notifications into this cache,
- * nothing else does. A relist ends after younger inspections: the time of the observation decides. Upstream: pkg/kubelet/container/cache.go.
+ * Main's copy of the runtime status of each pod. The pleg thread observes the runtime, and only the sync loop writes its notifications into this cache.
+ * A relist may end after inspections that began later, so the newer observation wins, not the later notification. Upstream:
+ * pkg/kubelet/container/cache.go.
  */
 import type { PlegNotification } from '../../shared/contracts/pleg.ts';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
@@ -11,7 +12,7 @@ export class RuntimeStatusCache {
   /** Monotonic ms at which the newest applied relist began; −Infinity before the first one. */
   #relistedAtMs = -Infinity;
   readonly #complete = Promise.withResolvers<void>();
-  /** Pods that this relist listed without an inspection. */
+  /** Pods that the newest applied relist listed without an inspection. */
   #uninspected: ReadonlySet<PodUID> = new Set();
 
   /** Applies a notification of the pleg thread. Returns the pods whose status has changed. Only the sync loop calls this. */
@@ -45,7 +46,7 @@ export class RuntimeStatusCache {
     return this.#statuses.values();
   }
 
-  /** The pods that have something in the runtime that the newest relist has found, and no status shows yet. */
+  /** The pods for which the newest relist has found something in the runtime that no status shows yet. */
   get uninspected(): ReadonlySet<PodUID> {
     return this.#uninspected;
   }

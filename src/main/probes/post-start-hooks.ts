@@ -7,9 +7,11 @@ import type { Container, Pod } from '../../shared/kubernetes/api.ts';
 import { podUID, type ContainerID, type PodUID } from '../../shared/kubernetes/ids.ts';
 
 export class PostStartHooks {
-  /** The instances that each sync in flight found, for pods with such hooks. Those that the sync starts may run their hooks. */
+  /**
+   * The instances that existed when each sync in flight began, of pods with such hooks. The sync starts all other instances, so their hooks may still run.
+   */
   readonly #syncs = new Map<PodUID, ReadonlySet<ContainerID>>();
-  /** Those whose hook a task has begun, also a lost task and one of an earlier kubelet. */
+  /** The instances whose hook a task has begun and not ended; the task may be lost, or one of an earlier kubelet. */
   readonly #unfinished: Set<ContainerID>;
 
   /** @param unfinished what an earlier kubelet has left (unfinished-hooks.ts) */
@@ -37,6 +39,7 @@ export class PostStartHooks {
     else this.#unfinished.delete(id);
   }
 
+  /** Whether the hook of this instance may still run. */
   mayRun(uid: PodUID, container: Container, id: ContainerID): boolean {
     if (!container.lifecycle?.postStart) return false;
     return this.#unfinished.has(id) || this.#syncs.get(uid)?.has(id) === false;

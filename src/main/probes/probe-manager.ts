@@ -1,4 +1,7 @@
-/** Main's side of probes. Upstream: pkg/kubelet/prober/prober_manager.go, and the probe results in pkg/kubelet/kubelet.go syncLoopIteration. */
+/**
+ * Decides what the probes thread probes, and applies its results. Upstream: pkg/kubelet/prober/prober_manager.go, and the probe results in
+ * syncLoopIteration of pkg/kubelet/kubelet.go.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { Listeners } from '../../shared/concurrency/listeners.ts';
 import type { ProbedContainer, ProbedPod, ProbeEvent, ProbeResult } from '../../shared/contracts/probes.ts';
@@ -40,9 +43,9 @@ export interface GeneratedStatus {
 
 /** The pods that probe results concern. */
 export interface AppliedProbeResults {
-  /** Their status shows a result. */
+  /** Pods whose status shows a new result. */
   readonly changed: ReadonlySet<PodUID>;
-  /** A sync has something to do: a container to restart, or one to start behind a sidecar. */
+  /** Pods that need a sync, which restarts a container, or starts the container that follows a sidecar. */
   readonly toSync: ReadonlySet<PodUID>;
 }
 
@@ -58,7 +61,7 @@ export class ProbeManager {
   readonly #results = new ProbeResults();
   readonly #sender: ProbedPodSender;
   readonly hooks: PostStartHooks;
-  /** The recorder's own limit: what it would drop costs nothing here. */
+  /** Has the limit of the event recorder, so that events that the recorder would drop cost nothing before. */
   readonly #eventLimit: SpamFilter;
 
   constructor(options: ProbeManagerOptions) {
@@ -71,20 +74,20 @@ export class ProbeManager {
   }
 
   /**
-   * Adopts the results that the previous status shows: without a result of this kubelet, it is from an earlier one. Results of this kubelet win.
+   * Adopts the results of an earlier kubelet, which the previous status shows. Results of this kubelet win.
    */
   adopt(pod: Pod, status: RuntimePodStatus | null, previous: PodStatus): void {
     if (this.#options.forgetsOnRestart) return;
     const uid = podUID(pod);
     const adopted = succeededBefore(pod, status, previous).filter(({ id, probe }) => this.#results.get(uid, id)?.[probe] === undefined);
     for (const { id, probe } of adopted) this.#results.set(uid, id, probe, 'success');
-    // A mirror pod may arrive after its pod was sent: the thread started from no result.
+    // The status of a mirror pod may arrive after the static pod was sent to the thread, which then began without these results.
     if (adopted.length > 0 && this.#pods.has(uid)) this.#sender.restart(uid);
   }
 
   /**
-   * A container that has exited is not ready (upstream: doProbe), even when the published status still shows it as running: the sync that replaces it may
-   * pull an image for an hour.
+   * Returns the results of an instance. A container that has exited is not ready (upstream: doProbe), even when the published status still shows it as
+   * running, as it does while the sync that replaces the container pulls an image, for an hour maybe.
    */
   results(uid: PodUID, id: ContainerID): ContainerProbeResults | undefined {
     const results = this.#results.get(uid, id);
@@ -132,6 +135,7 @@ export class ProbeManager {
       const known = this.#pods.get(uid);
       const container = known?.probed.containers.find(({ id }) => id === containerID);
       if (!known || !container || result === 'unknown') continue;
+      // Nothing restarts a container of a terminating pod.
       if (known.probed.terminating && probe !== 'readiness') continue;
       if (!this.#results.set(uid, containerID, probe, result)) continue;
       this.#log(known.pod, container, probe, result);
@@ -142,7 +146,7 @@ export class ProbeManager {
     return { changed, toSync };
   }
 
-  /** For the pod's next sync; undefined for a pod that is not probed. */
+  /** Returns the results that the pod's next sync acts on; undefined for a pod that is not probed. */
   verdicts(pod: Pod): ProbeVerdicts | undefined {
     return probedContainers(pod).length > 0 ? this.#results.verdicts(podUID(pod)) : undefined;
   }

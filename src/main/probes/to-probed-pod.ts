@@ -51,11 +51,11 @@ export function probedContainers({ spec }: Pod): Container[] {
 const probeTypes = ['startup', 'readiness', 'liveness'] as const satisfies readonly ProbeType[];
 
 function probeOf(container: Container, type: ProbeType): Probe | undefined {
-  // A manifest may have null.
+  // A manifest may have null instead of a probe.
   return container[`${type}Probe`] ?? undefined;
 }
 
-/** What is left for further probes of the pod. */
+/** The text length that is left for further probes of the pod. */
 interface Budget {
   textLength: number;
 }
@@ -68,7 +68,7 @@ function toProbedContainer(container: Container, instance: RuntimeContainerStatu
     return action ? [toProbeSpec(type, probe, withinBudget(action, budget))] : [];
   });
   const started = !probeOf(container, 'startup') || input.hasStartedUp(id);
-  // The start is not known while only the runtime's list is.
+  // Until the runtime has answered a status request, only its list is known, which has no start times.
   return { name, id, startedAtMs: startedAtMs || createdAtMs, started, probes };
 }
 
@@ -77,7 +77,7 @@ interface CachedAction {
   readonly action: ProbeAction | null;
 }
 
-/** By version of the pod: actions may be large, and pods are converted often. */
+/** Each version of a pod has its own Probe objects, so a cached action is never outdated. Actions may be large, and pods are converted often. */
 const cache = new WeakMap<Probe, CachedAction>();
 
 function cachedAction(probe: Probe, container: Container, { pod, podIP, gates }: ProbedPodInput): ProbeAction | null {

@@ -1,11 +1,11 @@
-/** What an earlier kubelet has recorded of the postStart hooks that it has not ended (workers/pod-sync/pod/start/post-start-record.ts). */
+/** Reads which postStart hooks an earlier kubelet began and did not end. Tasks record them (workers/pod-sync/pod/start/post-start-record.ts). */
 import { readdir, rm } from 'node:fs/promises';
 import type { RuntimePodStatus } from '../../shared/contracts/runtime-status.ts';
 import type { ContainerID, PodUID } from '../../shared/kubernetes/ids.ts';
 import { postStartHookRecord, postStartHooksDir } from '../../shared/kubernetes/paths.ts';
 import type { Logger } from '../../shared/log/logger.ts';
 
-/** Never rejects. */
+/** Returns the containers with such a hook. Never rejects. */
 export async function readUnfinishedHooks(rootDir: string, logger: Logger): Promise<ContainerID[]> {
   try {
     return (await readdir(postStartHooksDir(rootDir))) as ContainerID[];
@@ -18,8 +18,8 @@ export async function readUnfinishedHooks(rootDir: string, logger: Logger): Prom
 }
 
 /**
- * Removes the records of containers that run no more, of those that were read at the start. Never rejects. Call this when the runtime's containers are known. When
- * some are not, all records stay until the next start.
+ * Removes the records that were read at the start and whose containers do not run any more. Call this when the runtime's containers are known: if some
+ * pods are still uninspected, all records stay until the next start of the kubelet. Never rejects.
  */
 export async function removeStaleHookRecords(
   rootDir: string,

@@ -1,4 +1,4 @@
-/** How long a phase may take before an event says so. Pure. */
+/** The budget of each phase of a pod's timeline: when the phase takes longer, an event is recorded. Pure. */
 import type { ContainerPhase, TimelinePhase } from '../../shared/contracts/timeline.ts';
 import { formatMs } from '../../shared/timeline/format-duration.ts';
 import { computeLedger } from '../../shared/timeline/ledger.ts';
@@ -24,12 +24,12 @@ const budgetsMs: Readonly<Partial<Record<TimelinePhase | ContainerPhase, number>
   Start: 30_000,
 };
 
-/** Infinity: no budget. */
+/** Returns Infinity for a phase without a budget. */
 export function budgetMs(phase: TimelinePhase | ContainerPhase, graceSeconds: number): number {
   return phase === 'Termination' ? graceSeconds * 1000 + terminationExtraMs : (budgetsMs[phase] ?? Infinity);
 }
 
-/** Monotonic ms at which the first open span that no event reports yet exceeds its budget; Infinity: none. */
+/** Returns the monotonic ms at which the first open span without an event exceeds its budget; Infinity when there is none. */
 export function nextDeadlineMs(timeline: Pick<PodTimeline, 'spans' | 'graceSeconds'>, isReported: (span: PhaseSpan) => boolean): number {
   const open = timeline.spans.filter((span) => span.outcome === 'open' && !isReported(span));
   return Math.min(Infinity, ...open.map(({ phase, startMs }) => startMs + budgetMs(phase, timeline.graceSeconds)));
@@ -63,6 +63,7 @@ function waitText(timeline: PodTimeline, phase: PhaseSpan['phase'], wait: string
   return timeline.problem === '' ? `waits for: ${waitsFor[phase] ?? 'its end'}` : `last problem: ${timeline.problem}`;
 }
 
+/** What a phase without a recorded wait waits for. */
 const waitsFor: Readonly<Partial<Record<TimelinePhase | ContainerPhase, string>>> = {
   Volumes: 'the mount of a volume',
   Sandbox: 'RunPodSandbox of the runtime',

@@ -22,7 +22,7 @@ export interface PhaseOptions extends Partial<SpanBegin> {
   readonly container?: string;
 }
 
-/** Phases of a task. What a lost task left open ends with it. */
+/** The phases that tasks of the sync pool report. A phase that a task leaves open, as a lost task does, ends with the task. */
 const taskPhases: ReadonlySet<Phase> = new Set<Phase>([
   'Volumes',
   'Sandbox',
@@ -36,11 +36,11 @@ const taskPhases: ReadonlySet<Phase> = new Set<Phase>([
   'CgroupRemoval',
   'CleanUp',
 ]);
-/** These go on after the pod has finished on the node. */
+/** Phases that go on after the pod has finished on the node. */
 const apiPhases: ReadonlySet<Phase> = new Set<Phase>(['StatusWrite', 'APIDelete']);
-/** These repeat while a pod runs: the record keeps those of the start. */
+/** Phases that repeat while a pod runs. The record keeps those of the start. */
 const repeatedPhases: ReadonlySet<Phase> = new Set<Phase>(['Queue', 'Sync', 'Volumes', 'StatusWrite']);
-/** What follows this long after the pod ran no longer belongs to its start. */
+/** A phase that begins this long after all containers have started no longer belongs to the pod's start. */
 const settleMs = 10_000;
 
 export class PodTimelines {
@@ -156,7 +156,7 @@ export class PodTimelines {
     );
   }
 
-  /** The open phase is tried again at this time. */
+  /** The open phase is tried again at `dueMs`; monotonic. */
   retryAt(uid: PodUID, phase: Phase, dueMs: number): void {
     this.#records.change(uid, phase, undefined, (span) => span && { ...span, dueAfterMs: Math.max(0, dueMs - span.startMs) });
   }
@@ -271,6 +271,7 @@ export class PodTimelines {
   }
 }
 
+/** The bit of each phase in the field `reported` of a record. */
 const phaseBits = Object.fromEntries([...timelinePhases, ...containerPhases].map((phase, index) => [phase, 1 << index])) as Record<
   Phase,
   number

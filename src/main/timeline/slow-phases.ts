@@ -24,7 +24,7 @@ export interface SlowPhasesOptions {
 export class SlowPhases {
   readonly #options: SlowPhasesOptions;
   readonly #queue: WorkQueue;
-  /** The check that the queue has for each pod, in monotonic ms. */
+  /** When the queue checks each pod next; monotonic. */
   readonly #dueMs = new Map<PodUID, number>();
 
   readonly #stopListening: () => void;
@@ -71,7 +71,7 @@ export class SlowPhases {
       timelines.markReported(uid, span.phase);
       const message = slowMessage(span, timeline, nowMs);
       logger.warn({ pod: `${timeline.namespace}/${timeline.name}`, podUID: uid, phase: span.phase, container: span.container }, message);
-      // No source may have the pod any more.
+      // Not podReference: the pod's object may be gone.
       const { namespace, name } = timeline;
       events.record({ object: { kind: 'Pod', apiVersion: 'v1', namespace, name, uid }, type: 'Warning', reason: slowPhaseReason, message });
     }

@@ -33,12 +33,13 @@ export interface TimelineRecordsOptions {
   readonly logger: Logger;
 }
 
-/** Where a span is. */
+/** The place of a span in its row. */
 export interface SpanPlace {
   /** Several containers share the span. */
   readonly merged: boolean;
 }
 
+/** Bounds `#missing`. */
 const maxMissing = 10_000;
 
 export class TimelineRecords {
@@ -47,9 +48,9 @@ export class TimelineRecords {
   readonly #table: TableWriter<TimelineFields>;
   readonly #options: TimelineRecordsOptions;
   readonly #rows = new Map<PodUID, number>();
-  /** Oldest first. */
+  /** Pods whose rows other pods may get, oldest first. */
   readonly #finished = new Set<PodUID>();
-  /** Pods that found no row, up to `maxMissing`. */
+  /** Pods that found no free row; at most `maxMissing`. */
   readonly #missing = new Set<PodUID>();
 
   constructor(options: TimelineRecordsOptions) {
@@ -67,7 +68,7 @@ export class TimelineRecords {
     return row === undefined ? undefined : peekTimeline(this.#table, row);
   }
 
-  /** 0 for a pod without a row. */
+  /** Reads one field. Returns 0 for a pod without a row. */
   number(uid: PodUID, field: NumberField): number {
     const row = this.#rows.get(uid);
     return row === undefined ? 0 : this.#table.peek(row, field);
@@ -153,7 +154,7 @@ export class TimelineRecords {
     });
   }
 
-  /** A finished pod makes room. Returns false when no pod has finished. */
+  /** Frees the row of the pod that finished first. Returns false when no pod has finished. */
   #dropOldest(): boolean {
     const [oldest] = this.#finished;
     const row = oldest === undefined ? undefined : this.#rows.get(oldest);
@@ -164,7 +165,7 @@ export class TimelineRecords {
     return true;
   }
 
-  /** Once per pod, which is offered with each of its updates; the set is bounded, because such pods may come and go. */
+  /** Counts a pod once, although each of its updates tries to add it. The set is bounded, because such pods may come and go. */
   #countMissing(uid: PodUID): void {
     if (this.#missing.has(uid)) return;
     if (this.#missing.size === 0)

@@ -16,10 +16,11 @@ import { PodObjectManager, RuntimeClassManager, type PodObjectManagerOptions, ty
 import { startStatusManager, type StatusManagerStart } from './start-status-manager.ts';
 
 /**
- * A pod's start takes the runtime and the API server some hundred milliseconds. The pod's three events, and the reads of the config map that
- * every pod of a namespace needs, must not delay it.
+ * Events wait for this long. A pod's start takes the runtime and the API server some hundred milliseconds, and the pod's three events must not
+ * delay it.
  */
 const eventDelayMs = 500;
+/** A config map stays in memory for this long without a pod, so that a start does not read the config map again that every pod of a namespace needs. */
 const configMapRetentionMs = 60_000;
 
 export type ClusterOptions = Pick<
@@ -32,7 +33,7 @@ export class Cluster {
   readonly reviews: Reviews;
   readonly #options: ClusterOptions;
   readonly #connection: ApiConnection;
-  /** Of the first Node that was seen: it stays until a restart, as upstream's. */
+  /** The UID of the first Node object that this kubelet has seen. As upstream, a recreated Node does not change it. */
   #nodeUID: string | undefined;
 
   private constructor(options: ClusterOptions, connection: ApiConnection) {
@@ -172,7 +173,7 @@ export class Cluster {
   }
 }
 
-/** Null when the kubelet uses the kubeconfig's credentials as they are, as most do: their start does not load this part. */
+/** Returns null when the kubelet uses the credentials of the kubeconfig as they are. Then the code for certificates is not loaded, which saves time. */
 async function prepareCredentials(
   { clock, options: { config, flags }, nodeName, log }: ClusterOptions,
   connect: (kubeconfigPath: string) => Promise<ApiConnection>,

@@ -22,6 +22,7 @@ import { SharedThreadState } from '../threads/shared-thread-state.ts';
 
 export interface EarlyThreads {
   readonly state: SharedThreadState;
+  /** The runtime's pods and containers, which the pleg thread writes. */
   readonly snapshot: SharedArrayBuffer;
   /** The usage table (shared/state/usage-table.ts). */
   readonly usage: SharedArrayBuffer;
@@ -33,7 +34,7 @@ export interface EarlyThreads {
   readonly pleg: PlegThread;
   readonly stats: StatsThread;
   readonly pool: PodSyncPool;
-  /** A relist posts one notification each second, and the sync loop is the receiver once main has loaded its parts: it keeps a few at most. */
+  /** Keeps notifications until the sync loop receives them: a few at most, because a relist each second posts one while main loads its parts. */
   readonly plegNotifications: Inbox<PlegNotification>;
 }
 

@@ -35,7 +35,7 @@ export interface NodeServicesOptions extends KubeletContext {
   readonly events: EventSink;
   /** Null when standalone. */
   readonly cluster: Cluster | null;
-  /** Why the host could not be set up. Null: it could. */
+  /** Why the host could not be set up for pods; null when it is set up. */
   readonly setupProblem: string | null;
   /** Waits until the runtime's pods are known. Rejects with the signal's reason. */
   readonly untilPodsKnown: () => Promise<void>;
@@ -69,9 +69,9 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
   const { state, host, stats } = threads;
   const { runtimeState, images } = runtime;
   setCgroupVersionMetric(host.cgroupVersion);
-  let serves = false;
-  // At once: it rejects when the kubelet stops meanwhile.
-  void serverListens.then(() => (serves = true)).catch(() => {});
+  let isServing = false;
+  // The handlers are attached before the first await: the promise rejects when the kubelet stops meanwhile.
+  void serverListens.then(() => (isServing = true)).catch(() => {});
 
   const machine = await untilAborted(MachineWatch.start({ read: () => stats.machineInfo(), clock, logger: log('machine') }), signal);
   const excess = excessiveReservations(machine.current(), resourceSettings(config, flags));
@@ -99,7 +99,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     storageErrors: () => (csiInitialization?.problem ? [csiInitialization.problem] : []),
     setupErrors: setupProblem === null ? [] : [setupProblem],
     softRequirementErrors: cpuHardcapErrors(host.cgroupVersion),
-    healthErrors: () => [...threadErrors(heartbeats.threads(), clock.monotonic()), ...(serves ? [] : ['the server has yet to listen'])],
+    healthErrors: () => [...threadErrors(heartbeats.threads(), clock.monotonic()), ...(isServing ? [] : ['the server has yet to listen'])],
     clock,
     logger: log('node'),
   });

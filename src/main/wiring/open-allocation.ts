@@ -1,4 +1,4 @@
-/** Opens what the kubelet has recorded of the pods' resources, and their resize conditions. */
+/** Opens the records of the pods' allocated resources, and creates the store of the resize conditions. */
 import { AllocationManager, ResizeConditions, type AllocationManagerOptions } from '../allocation/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 

@@ -1,4 +1,4 @@
-/** Opens what single pods hold alone on this node: the providers in the table of allocation/. */
+/** Opens the providers of exclusive resources such as devices and the IDs of user namespaces, and lets them follow the lives of pods. */
 import { ExclusiveAllocations, openAllocationProviders } from '../allocation/index.ts';
 import { isPodRunning } from '../pods/pod-running.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';

@@ -1,4 +1,4 @@
-/** Opens what the kubelet has recorded of pods, and creates what their API statuses are made of. */
+/** Opens the records of the pods' resources, and creates the cache of API statuses with the parts that it reads: probes and allocations. */
 import { ActivePods } from '../pods/active-pods.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
 import type { ProbeManager } from '../probes/index.ts';

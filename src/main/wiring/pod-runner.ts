@@ -1,4 +1,7 @@
-/** Starts the parts that run pods on this node: what pods hold alone, their API objects, volumes and cgroups, the pods themselves, and what ends them. */
+/**
+ * Starts the parts that run pods on this node: exclusive resources, API objects, volumes, cgroups, the pod workers, and the parts that end pods (eviction,
+ * node shutdown).
+ */
 import type { EvictionManager } from '../eviction/index.ts';
 import type { PodUpdate } from '../sources/index.ts';
 import type { SyncLoopHandlers } from '../sync-loop.ts';
@@ -17,6 +20,7 @@ import { startPods, type PodsStart } from './start-pods.ts';
 import { startVolumes } from './start-volumes.ts';
 import type { Volumes } from './create-volume-manager.ts';
 
+/** The parts that startPodRunner creates and passes to startPods. */
 type Made = PodObjects & Volumes & Pick<PodsStart, 'exclusiveAllocations' | 'podAdmission' | 'listPodDirectories'>;
 
 export type PodRunnerOptions = KubeletContext &

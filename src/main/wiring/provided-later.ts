@@ -1,6 +1,7 @@
 /**
- * A function that early parts call, and that a later part provides: threads that serve requests start before the parts that answer them. Until then
- * `before` answers. Returns the function, and the one that provides it, once; a provider that is not used does not compile (noUnusedLocals).
+ * A function that early parts call, and that a later part provides: threads that serve requests start before the parts that answer them. Until the later
+ * part exists, `before` answers. Returns the function, and a second one that is called once to provide it; if nobody calls the second one, the code does
+ * not compile (noUnusedLocals).
  */
 export function providedLater<Answer extends (...args: never[]) => unknown>(
   before: Answer,

@@ -5,7 +5,7 @@ import type { ServerThread } from '../threads/server-thread.ts';
 import type { Cluster } from './cluster.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 
-/** Null without serverTLSBootstrap: the server has certificate files, and this part is not loaded. */
+/** Returns null without serverTLSBootstrap: the server then uses certificate files, and the code for certificates is not loaded. */
 export async function loadServingCertificate(
   { clock, options, nodeName, log, shutdown }: KubeletContext,
   server: ServerThread,

@@ -74,18 +74,30 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
   const { pool, pleg } = threads;
   const { images, runtimeState } = runtime;
 
-  const volumes = new MountedVolumes(clock);
+  const mountedVolumes = new MountedVolumes(clock);
   podLifecycle.register({
     name: 'volumes',
-    admitted: (pod) => volumes.addPod(pod),
-    changed: (_, pod) => volumes.addPod(pod),
-    terminated: (uid) => volumes.removeDesired(uid),
-    finished: (uid) => volumes.removePod(uid),
+    admitted: (pod) => mountedVolumes.addPod(pod),
+    changed: (_, pod) => mountedVolumes.addPod(pod),
+    terminated: (uid) => mountedVolumes.removeDesired(uid),
+    finished: (uid) => mountedVolumes.removePod(uid),
   });
   const workQueue = new WorkQueue({ clock, onDue: () => syncLoop.onDue() });
   shutdown.register('work-queue', async () => workQueue.close());
   podLifecycle.register({ name: 'work-queue', forgotten: (uid) => workQueue.remove(uid) });
-  const taskHandlers = { clock, images, podManager, cache, events, podObjects, volumes, volumeManager, dispatcher, timelines, probes };
+  const taskHandlers = {
+    clock,
+    images,
+    podManager,
+    cache,
+    events,
+    podObjects,
+    mountedVolumes,
+    volumeManager,
+    dispatcher,
+    timelines,
+    probes,
+  };
   const workers = new PodWorkers({
     createPool: (owner) => {
       const handlers = createTaskHandlers({ ...taskHandlers, workers: owner, allocationManager });
@@ -101,7 +113,7 @@ export function startPodWorkers(start: PodWorkersStart): PodWorkersParts {
     events,
     node: () => nodeInfo.current(),
     dependenciesReady: (pod) => (podObjects?.dependenciesReady(pod) ?? true) && volumeManager.areReady(pod),
-    volumes,
+    volumes: mountedVolumes,
     timelines,
     runtimeHandler: (pod) => runtimeClasses?.lookupRuntimeHandler(pod) ?? standaloneRuntimeHandler(pod),
     exclusiveAllocations,

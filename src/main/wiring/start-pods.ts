@@ -11,6 +11,7 @@ import { startMirrorPods, type MirrorPodsStart } from './start-mirror-pods.ts';
 import { startPodWorkers, type PodWorkersParts, type PodWorkersStart } from './start-pod-workers.ts';
 import { createSyncLoopHandlers, type SyncLoopHandlersOptions } from './sync-loop-handlers.ts';
 
+/** The parts that startPods creates for each other. */
 type Made = PodWorkersParts &
   GarbageCollection &
   Pick<PodHandlersOptions, 'faults'> &

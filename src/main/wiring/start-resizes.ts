@@ -1,4 +1,4 @@
-/** Creates the resize manager. */
+/** Creates the resize manager and connects it with everything that may free resources: pods that end, and changes of the node. */
 import { type PodUID } from '../../shared/kubernetes/ids.ts';
 import { ResizeManager } from '../allocation/index.ts';
 import type { PodTimelines } from '../timeline/index.ts';
@@ -71,7 +71,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
     name: 'resizes',
     added: (pod) => resizes.onAdded(pod),
     changed: (before, pod) => resizes.onChanged(before, pod),
-    // A pod that is rejected has counted while it was pending.
+    // The requests of a pod whose admission is pending count. They are free when the pod is rejected.
     rejected: () => resizes.retry('pods_removed'),
     observed: (pod, status) => resizes.observe(pod, status),
     resizeFailed: (pod, message) => resizes.onError(pod, message),
@@ -88,7 +88,7 @@ export function startResizes(start: ResizesOptions): ResizeManager {
   return resizes;
 }
 
-/** In a cluster the API server's Node decides what fits: it has a change of this machine, or of its reservations, a moment later. */
+/** In a cluster the Node object decides what fits. It shows a change of this machine or of its reservations a moment later. */
 function retryWhenNodeChanges({ machine, clusterNode }: ResizesOptions['nodeServices'], resizes: ResizeManager): void {
   machine.onChanged(() => resizes.retry('periodic_retry'));
   const allocatable = () => JSON.stringify(clusterNode?.store.get()?.status?.allocatable);

@@ -1,4 +1,4 @@
-/** Creates the pods' timelines, which follow the pods that the sources want. */
+/** Creates the pods' timelines, and lets them follow the pod manager and the lives of pods. */
 import { podUID } from '../../shared/kubernetes/ids.ts';
 import { timelineCapacity, timelineTable } from '../../shared/timeline/timeline-table.ts';
 import { isMirrorPod } from '../../shared/kubernetes/static-pod.ts';

@@ -25,7 +25,7 @@ export interface VolumesStart extends KubeletContext {
 export async function startVolumes(start: VolumesStart): Promise<Volumes> {
   const { clock, options, nodeName, threads, log, shutdown, podLifecycle, cluster, nodeServices, events, podObjects } = start;
   const { clusterNode, volumesInUse, csiNode } = nodeServices;
-  // Drivers record their mounts under the path without symlinks.
+  // CSI drivers record their mounts under the path without symlinks.
   const rootDir = await realpath(options.flags.rootDirectory);
   const { state } = threads;
   const thread = new VolumesThread({

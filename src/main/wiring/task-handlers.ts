@@ -23,7 +23,7 @@ export interface TaskHandlersOptions {
   readonly events: EventSink;
   /** Undefined when standalone. */
   readonly podObjects: PodObjectManager | undefined;
-  readonly volumes: MountedVolumes;
+  readonly mountedVolumes: MountedVolumes;
   readonly dispatcher: Pick<PodDispatcher, 'acquireStartPermit' | 'tryAcquireStartPermit'>;
   readonly volumeManager: Pick<VolumeManager, 'publish' | 'unpublish'>;
   readonly workers: Pick<PodWorkers, 'containersEnded' | 'beginRestart' | 'addWaitingReason'>;
@@ -39,7 +39,7 @@ export function createTaskHandlers({
   cache,
   events,
   podObjects,
-  volumes,
+  mountedVolumes,
   dispatcher,
   volumeManager,
   workers,
@@ -63,7 +63,7 @@ export function createTaskHandlers({
     containerWaiting: (container, waiting, { podUID }) => workers.addWaitingReason(podUID, container, waiting),
     postStartHook: (container, unfinished) => probes.hooks.setUnfinished(container, unfinished),
     actuated: (actuated, { podUID }) => allocationManager.setActuated(podUID, actuated),
-    // A container starts also when the record can't be written.
+    // settleWrites never rejects: a container starts even when the record can't be written.
     recordActuated: async (actuated, { podUID }) => {
       allocationManager.setActuated(podUID, actuated);
       await allocationManager.settleWrites();
@@ -80,7 +80,7 @@ export function createTaskHandlers({
         ? timelines.duringWait(task.podUID, 'Volumes', 'Objects', () => volumeManager.publish(task.pod, volume))
         : { outcome: 'failed', message: 'only a sync publishes volumes' },
     unpublishVolume: (folder, { podUID }) => volumeManager.unpublish(podUID, folder),
-    volumesMounted: (names, { podUID }) => volumes.setMounted(podUID, names),
+    volumesMounted: (names, { podUID }) => mountedVolumes.setMounted(podUID, names),
     // Only a sync reads API objects.
     ...(podObjects && {
       podObjects: async (refs, task) =>

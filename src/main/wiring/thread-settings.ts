@@ -19,7 +19,7 @@ import { memoryThresholds } from '../eviction/memory-thresholds.ts';
 
 /** Upstream: genericPlegRelistPeriod. */
 const relistPeriodMs = 1000;
-/** cAdvisor's default housekeeping in the kubelet. */
+/** The interval of cAdvisor's housekeeping in the Go kubelet. */
 const statsPeriodMs = 10_000;
 
 export function plegSettings({ config, flags }: KubeletOptions, snapshot: SharedArrayBuffer): Settings<PlegWorkerData> {

@@ -21,7 +21,7 @@ export interface NodeTaint {
 
 /** The pod becomes Failed with this reason and never runs. */
 export interface Rejection extends FailedPod {
-  /** Only the node's labels do not match, and they may be stale: the caller reads the Node and tries once more. */
+  /** The pod fails only because of the node's labels, and the kubelet's copy of the Node may be stale: the caller reads the Node and tries once more. */
   readonly mayBeStaleNode?: boolean;
 }
 

@@ -34,12 +34,13 @@ export function predicateAdmission({ node, tolerationComparisons }: PredicateOpt
     const isCritical = isCriticalPod(pod);
     if (insufficient[0] && !isCritical) return { rejection: toRejection(insufficient[0]) };
     if (!failures[0]) return isCritical ? preemptFor(pod, active, insufficient) : null;
+    // Only node affinity depends on the node's labels, of which the kubelet's copy may be stale.
     const mayBeStaleNode = insufficient.length === 0 && failures.every(({ reason }) => reason === 'NodeAffinity');
     return { rejection: mayBeStaleNode ? { ...failures[0], mayBeStaleNode } : failures[0] };
   };
 }
 
-/** Rejections that do not depend on other pods: operating system and supplementalGroupsPolicy. */
+/** Checks what the node never supports: another operating system, and supplementalGroupsPolicy Strict if the runtime lacks it. */
 function unsupportedOnNode({ metadata, spec }: Pod, { status }: AdmissionNode): Rejection | null {
   const label = metadata.labels?.[osLabel];
   if (label !== undefined && label !== operatingSystem) {

@@ -14,7 +14,7 @@ export interface MissingResource {
   readonly amount: number;
 }
 
-/** The pods to end; or what they all do not free: then none is ended. */
+/** The pods to end; or what would still be missing if all candidates ended: then no pod is ended. */
 export type PreemptionChoice = { readonly victims: readonly Pod[] } | { readonly unmet: readonly MissingResource[] };
 
 export function podsToPreempt(pod: Pod, active: readonly AllocatedPod[], insufficient: readonly InsufficientResource[]): PreemptionChoice {
@@ -59,7 +59,7 @@ function compare(a: Pod, b: Pod, requirements: readonly MissingResource[]): numb
   return byCpu !== 0 ? byCpu : (a.spec.priority ?? 0) - (b.spec.priority ?? 0);
 }
 
-/** 0 when the pod frees all that is required; plus 1 for each resource of which the pod frees nothing. */
+/** Adds up, for each required resource, the square of the share that the pod does not free: 0 when it frees enough, 1 when it frees nothing. */
 function distance(pod: Pod, requirements: readonly MissingResource[]): number {
   return requirements.reduce((sum, { resource, amount }) => sum + (Math.max(0, amount - requestOf(pod, resource)) / amount) ** 2, 0);
 }

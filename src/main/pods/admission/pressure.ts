@@ -1,6 +1,6 @@
 /**
- * Rejects pods while the node is under pressure. Critical pods run always; under memory pressure alone, so do pods with requests and pods that tolerate
- * its taint. Upstream: Admit in pkg/kubelet/eviction/eviction_manager.go.
+ * Rejects pods while the node is under pressure, except critical pods. Under memory pressure alone, pods that are not BestEffort and pods that tolerate
+ * the taint of memory pressure are admitted too. Upstream: Admit in pkg/kubelet/eviction/eviction_manager.go.
  */
 import type { PressureCondition } from '../../../shared/contracts/eviction.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';

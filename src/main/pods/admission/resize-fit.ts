@@ -1,6 +1,6 @@
 /**
- * Whether a resized pod fits beside the others. Pure. Only resources are asked for: upstream asks all admit handlers, so that a resize of a running pod waits
- * for labels and taints that do not concern it any more.
+ * Decides whether a resized pod fits beside the others. Pure. Only resources are checked. Upstream calls all admit handlers, so that the resize of a
+ * running pod waits for labels and taints that no longer concern the pod.
  */
 import type { AllocatedPod } from '../../allocation/index.ts';
 import { isCriticalPod } from '../../../shared/kubernetes/critical-pod.ts';

@@ -22,7 +22,7 @@ type Amounts = ReadonlyMap<string, number>;
 /** Caches the requests per version of a pod, because each admission sums up all active pods. */
 const requestsOf = new WeakMap<Pod, Amounts>();
 
-/** Empty when the pod fits. Extended resources that the node does not have are ignored: something else in the cluster manages them. */
+/** Returns an empty list when the pod fits. Ignores extended resources that the node does not have: something else in the cluster manages them. */
 export function insufficientResources(
   pod: Pod,
   active: readonly AllocatedPod[],

@@ -6,7 +6,7 @@ import type { NodeTaint } from './admit-handler.ts';
 type Toleration = NonNullable<Pod['spec']['tolerations']>[number];
 
 /**
- * Of a node's taints, the kubelet ignores those with another effect.
+ * Decides whether the pod tolerates the taints with the effect NoExecute. The kubelet ignores a node's other taints.
  *
  * @param comparisons gate TaintTolerationComparisonOperators, which enables the operators `Gt` and `Lt`
  */

@@ -72,7 +72,7 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
   return [...foreignConditions, ...resizeConditions, ...kubeletConditions.map(([type, content]) => toCondition(type, content, input))];
 }
 
-/** It is about the generation of its resize, and its transition time changes with the reason (upstream updatedPodResizeCondition). */
+/** A resize condition has the generation of its resize, and its transition time changes with the reason (upstream updatedPodResizeCondition). */
 function toResizeCondition(type: string, { reason, message, observedGeneration, sinceMs }: ResizeCondition): PodCondition {
   return {
     type,
@@ -89,7 +89,7 @@ function sandboxCondition({ pod, status, lifecycle }: ConditionsInput): Conditio
   return changed || lifecycle.ended ? { status: 'False', reason: 'PodSandboxNotReady', message: reason } : { status: 'True' };
 }
 
-/** Once set, the condition stays. */
+/** Returns the DisruptionTarget condition. Once set, it stays. */
 function disruptionCondition(input: ConditionsInput): PodCondition | undefined {
   const { disruption, previousStatus } = input;
   if (disruption) return toCondition(disruptionTarget, { status: 'True', ...disruption }, input);

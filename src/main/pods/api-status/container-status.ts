@@ -10,7 +10,7 @@ import { toApiTime, toOptionalApiTime } from '../../../shared/kubernetes/api-tim
 
 export interface ContainerContext {
   readonly container: Container;
-  /** What is in force while it runs. */
+  /** The resources in force of the running container; undefined when these are the allocated ones. */
   readonly actuated: ResourceRequirements | undefined;
   readonly previousStatus: ContainerStatus | undefined;
   readonly runtimeName: string;
@@ -64,7 +64,8 @@ function toState(instance: RuntimeContainerStatus, containerID: string): Contain
     case 'running':
       return { running: optional({ startedAt: toOptionalApiTime(instance.startedAtMs) }) };
     case 'exited':
-      // A container that could not be started has the start time 0 in the runtime, and 1970-01-01T00:00:00Z in the API (upstream). A list has no times.
+      // A container that could not be started has the start time 0 in the runtime, and 1970-01-01T00:00:00Z in the API (upstream). A container that is
+      // known only from the runtime's list has no times.
       return {
         terminated: {
           exitCode: instance.exitCode,

@@ -93,7 +93,7 @@ function statusFromRuntime(
   return { ...status, lastState: lastStateOf(status, previousStatus) };
 }
 
-/** Undefined when it is what was allocated. */
+/** Returns the resources in force of the container; undefined when these are the allocated ones. */
 function actuatedOf({ name }: Container, { pod, actuated }: ContainerStatusesInput): ResourceRequirements | undefined {
   if (actuated === pod) return undefined;
   const { initContainers = [], containers } = actuated.spec;

@@ -1,10 +1,10 @@
-/** What a static pod continues of its mirror pod's status. Pure. */
+/** Decides which status a static pod takes over from its mirror pod. Pure. */
 import type { PodStatus } from '../../../shared/kubernetes/api.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 
 /**
- * Nothing that is read from a mirror pod may decide whether containers run: anybody with the right may write it, and after a shutdown of the node it says how the pod
- * ended. A pod whose manifest is there runs again then, and its start is a new one.
+ * Returns undefined for a terminal phase. A mirror pod must not decide whether containers run: every client with the permission may write its status, and
+ * after a shutdown of the node the status says how the pod ended. A static pod whose manifest exists then runs again, and this is a new start.
  */
 export function continuedStatus(mirrorStatus: PodStatus | undefined): PodStatus | undefined {
   return isTerminalPhase(mirrorStatus?.phase) ? undefined : mirrorStatus;

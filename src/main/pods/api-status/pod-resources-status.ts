@@ -15,7 +15,7 @@ const minMilliCPURequest = 2;
 const minMilliCPULimit = 10;
 
 export interface PodResourcesInput {
-  /** Has its allocated resources. */
+  /** The pod with its allocated resources. */
   readonly pod: Pod;
   /** The pod with the resources that are in force; null when it does not run. */
   readonly inForce: ActuatedPod | null;
@@ -66,6 +66,7 @@ function cgroupAmounts(pod: Pod, { requests, limits }: Amounts, podLevelResource
     cpuShares,
   } = computePodCgroupResources(pod, {
     enforceCPULimits: true,
+    // The kernel's default; the period has no effect on whether there is a limit.
     cpuPeriodUs: 100_000,
     podPidsLimit: 0,
     podLevelResources,
@@ -85,8 +86,12 @@ function cgroupAmounts(pod: Pod, { requests, limits }: Amounts, podLevelResource
   };
 }
 
-/** @param shares of the amount that is in force */
+/**
+ * One CPU has 1024 shares.
+ * @param shares the CPU shares of the request that is in force
+ */
 function cpuRequestIn({ cpuShares }: PodCgroupDifference, inForce: Quantity | undefined, shares = 0): ResourceAmounts {
+  // Cgroup v2 stores a weight, which several numbers of shares have in common.
   const isInForce = cpuShares === undefined || cpuShares === shares || cpuShares === sharesFromWeight(weightFromShares(shares));
   const milliCPU = Math.ceil(((cpuShares ?? 0) * 1000) / 1024);
   if (isInForce || Math.max(milliCPU, milliValue(inForce)) <= minMilliCPURequest) return inForce ? { cpu: inForce } : {};

@@ -7,7 +7,7 @@ import type { Container, ContainerStatus } from '../../../shared/kubernetes/api.
 import { containerHash } from '../../../shared/kubernetes/container-hash.ts';
 import { parseImageName, type ImageName } from '../../../shared/kubernetes/image-name.ts';
 
-/** Longer than any valid name. The hash of a huge one would be expensive. */
+/** More characters than any valid name has. To hash the container with a huge name would be expensive. */
 const maxNameLength = 2048;
 
 /** Returns the runtime's form of the spec's name (`docker.io/library/busybox:latest` for `busybox`), or the spec's name when the runtime reports another one. */

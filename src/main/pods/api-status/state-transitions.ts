@@ -22,7 +22,7 @@ export function illegalTransition(
   return init === undefined ? null : `terminated init container ${init} attempted illegal transition to non-terminated state`;
 }
 
-/** The name of the first container that left the terminated state although it must not be restarted. */
+/** Returns the name of the first container that left the terminated state although it must not be restarted. */
 function findResurrected(
   previousStatuses: readonly ContainerStatus[] | undefined,
   nextStatuses: readonly ContainerStatus[] | undefined,

@@ -8,9 +8,9 @@ import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 /**
  * Returns the dead containers to remove when `changed` has started or died, newest first.
  *
- * A container's death leaves one more than `keep`: the pod's status still names the instance before it as the last state, and
- * `kubectl logs --previous` reads the log of that instance. The instance goes when the next one has started, whose status names `changed`.
- * @param keep dead containers kept per container name (maximum-dead-containers-per-container)
+ * When a container has died, `keepCount + 1` dead instances stay: the pod's status still names the instance before it as the last state, and
+ * `kubectl logs --previous` reads the log of that instance. The instance is removed when the next one has started, whose last state is `changed`.
+ * @param keepCount dead containers kept per container name (maximum-dead-containers-per-container)
  * @param removeAll the pod is deleted or evicted: its logs are not needed
  */
 export function containersToDelete(

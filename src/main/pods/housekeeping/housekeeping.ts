@@ -1,7 +1,8 @@
 /**
  * Reconciles the desired pods, the pod workers and the runtime: terminates pods that no source has, forgets terminated pods, terminates pods
- * that only the runtime has, removes the directories and cgroups of unknown pods, removes what the runtime has made of pods that have finished, and starts container garbage collection. While a source has not reported,
- * only the dead containers of running pods are collected. Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
+ * that only the runtime has, removes the directories and cgroups of unknown pods, removes what the runtime has created for pods that had finished, and
+ * starts container garbage collection. While a source has not reported, only the dead containers of running pods are collected.
+ * Upstream: HandlePodCleanups in pkg/kubelet/kubelet_pods.go and StartGarbageCollection in kubelet.go.
  *
  * A round never waits: it starts asynchronous work, each kind at most once at a time, and does not await the result.
  */
@@ -133,8 +134,8 @@ export class Housekeeping {
   }
 
   /**
-   * A cgroup of each of these pods has appeared. A call to the runtime that was cancelled may have gone on after the pod's own cleanup: the next round
-   * looks for all that is left of an unknown pod.
+   * A cgroup of each of these pods has appeared. The runtime may have continued a cancelled call after the pod's own cleanup. For an unknown pod, the next
+   * round lists the directories and cgroups, and removes them.
    */
   onPodCgroups(uids: readonly PodUID[]): void {
     const { podManager, podWorkers, podStates } = this.#deps;
@@ -144,14 +145,17 @@ export class Housekeeping {
     }
   }
 
-  /** The pleg thread inspects what has started after ten seconds, because the sync that has started it requests an inspection: no sync has, of this pod. */
+  /**
+   * The pleg thread waits ten seconds before it inspects something that has started, because usually a sync has started it and requests the inspection. This
+   * pod has ended: no sync does.
+   */
   #inspectIfUnwanted(uid: PodUID): void {
     const { podStates, inspectPod, logger } = this.#deps;
     if (!podStates.isFinished(uid)) return;
     inspectPod(uid).catch((err: unknown) => logger.debug({ podUID: uid, err }, 'Could not inspect a pod that has ended'));
   }
 
-  /** Terminates a pod that only the runtime knows, and the sandbox that the runtime has made of a pod after its end. */
+  /** Terminates a pod that only the runtime knows, and a sandbox that the runtime has created for a pod after the pod's end. */
   #terminateIfUnwanted(status: RuntimePodStatus): void {
     const { podWorkers, podStates, logger } = this.#deps;
     if (!isPodRunning(status)) return;

@@ -1,6 +1,6 @@
 /**
- * The parts of main that follow the lives of pods: each registers itself where it is created, and is notified in the order of the registrations. Who
- * changes a pod's life (pod handlers, pod workers, housekeeping) knows none of them.
+ * Notifies the parts of main that follow the lives of pods. Each part registers itself where it is created, and is notified in the order of registration.
+ * The code that changes a pod's life (pod handlers, pod workers, housekeeping) knows none of these parts.
  */
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain } from '../../../shared/faults/contain.ts';
@@ -10,26 +10,30 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
 import type { FailedPod } from '../termination/failed-pod.ts';
 
-/** An exception of the first group keeps the pod from its next step: it is handled again after a back-off. One of the second group is only logged. */
+/**
+ * The methods have two groups. An exception of a method from `admitted` to `resizeFailed` reaches the caller: the pod does not take its next step, and is
+ * handled again after a back-off. An exception of any later method, a ContainedStage, is only logged.
+ */
 export interface PodLifecycleObserver {
-  /** In logs, and of low cardinality. */
+  /** Names the observer in logs. */
   readonly name: string;
 
-  /** The pod is admitted, or was before this kubelet started. Its worker gets it next. */
+  /** The pod is admitted, or was admitted before this kubelet started. Its worker gets the pod next. */
   admitted?(pod: Pod): void;
-  /** The worker of an admitted pod has got it for the first time. */
+  /** The worker of an admitted pod has got the pod for the first time. */
   added?(pod: Pod): void;
-  /** A source has changed a pod that has a worker and does not end. The worker gets it next. */
+  /** A source has changed a pod that has a worker and does not end. The worker gets the new version next. */
   changed?(before: Pod | undefined, pod: Pod): void;
   /** The pod is not admitted, and never runs on this node. */
   rejected?(pod: Pod, why: FailedPod): void;
-  /** A sync of the pod has read this status of the runtime: before it generates the API status, or after it has changed the runtime. */
+  /** A sync of the pod has read this runtime status: before the sync generates the API status, and again after it has changed the runtime. */
   observed?(pod: AllocatedPod, status: RuntimePodStatus | null): void;
   /** A sync of the pod begins, and has generated this status. May end the pod. */
   syncing?(pod: AllocatedPod, status: PodStatus): void;
   /** A sync could not bring the pod's resources into force. */
   resizeFailed?(pod: AllocatedPod, message: string): void;
 
+  // The contained stages.
   /** Only the runtime knows the pod. It terminates next. */
   foundInRuntime?(status: RuntimePodStatus): void;
   /** The pod terminates, or its grace period has changed. Null: an unknown grace period. */
@@ -42,7 +46,7 @@ export interface PodLifecycleObserver {
   finished?(uid: PodUID): void;
   /** Nothing is left of this UID: a pod with the same UID may start. */
   forgotten?(uid: PodUID): void;
-  /** A source does not have these pods any more. Their workers know. */
+  /** A source does not have these pods any more. Called after the pod handlers have handled the removal. */
   removed?(uids: readonly PodUID[]): void;
   /** The pod handlers have handled an update of a source: other pods may be wanted, or the same pods with other specs. */
   updateHandled?(): void;
@@ -50,6 +54,7 @@ export interface PodLifecycleObserver {
   keepOnly?(known: ReadonlySet<PodUID>): void;
 }
 
+/** The second group of methods: an exception is logged, and the other observers are notified nevertheless. */
 type ContainedStage =
   | 'foundInRuntime'
   | 'terminating'

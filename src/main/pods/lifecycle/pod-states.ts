@@ -1,6 +1,6 @@
 /**
- * Where each pod that has a worker is in its lifecycle, whether a source wants the pod or not. The pod workers are the only writer; it is created before
- * all parts that ask. Upstream: the queries of pkg/kubelet/pod_workers.go.
+ * Knows the lifecycle state of each pod that has a worker, whether a source wants the pod or not. Only the pod workers write; PodStates is created before
+ * all parts that read. Upstream: the queries of pkg/kubelet/pod_workers.go.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { AllocatedPod } from '../../allocation/index.ts';
@@ -27,7 +27,7 @@ export class PodStates {
     this.#sourcesReady = sourcesReady;
   }
 
-  /** The pod has a worker from now on. Its fields are read anew with each question. */
+  /** The pod has a worker from now on. Each query reads the fields of `pod` again. */
   add(pod: PodWithWorker): void {
     this.#pods.set(pod.uid, pod);
   }
@@ -74,9 +74,9 @@ export class PodStates {
   }
 
   /**
-   * Whether the containers and logs of the pod may be removed: the pod was evicted, or is deleted and has terminated. An unknown pod may be one of a source
-   * that has not reported yet, as after a start without the API server. Upstream: ShouldPodContentBeRemoved. Unlike upstream, a pod that is recreated with the same UID keeps them: it may write to its log directory before a
-   * removal that was requested now.
+   * Whether the containers and logs of the pod may be removed: the pod was evicted, or is deleted and has terminated. An unknown pod may belong to a source
+   * that has not reported yet, as after a start without the API server. Upstream: ShouldPodContentBeRemoved. Unlike upstream, a pod that is recreated with
+   * the same UID keeps its containers and logs: the new pod may write to the log directory before a removal that is requested now.
    */
   shouldContentBeRemoved(uid: PodUID): boolean {
     const lifecycle = this.#pods.get(uid)?.lifecycle;

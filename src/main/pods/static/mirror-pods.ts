@@ -37,6 +37,7 @@ export interface MirrorPodsDependencies {
   readonly random: () => number;
 }
 
+/** Mirror pods that are written at the same time. */
 const parallel = 4;
 /** Another pod may keep the name for a long time. */
 const backoff = { initialMs: 1000, maxMs: 60_000 };

@@ -31,7 +31,10 @@ export interface StatusWriterDependencies {
 
 /** After this many conflicts in a row the write fails and is retried with a back-off: other clients change the pod all the time. */
 const maxConflicts = 4;
-/** The answers for heavier pods have only the metadata: ten of them at once, in JSON with six bytes for a character, would be 200 MiB. */
+/**
+ * Bytes (podWeight). For a pod of this weight or more, the answer to a patch has only the metadata: ten whole pods at once, in JSON with six bytes for a
+ * character, would be 200 MiB.
+ */
 const largeWeight = 128 * 1024;
 
 export class StatusWriter {

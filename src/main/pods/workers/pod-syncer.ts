@@ -83,7 +83,7 @@ export class PodSyncer {
     }
     this.#deps.observers.syncing(this.#worker.pod ?? pod, apiStatus);
     if (this.#worker.lifecycle.state !== 'syncing') return true;
-    // What the pod holds alone, such as devices: after a restart of the kubelet it may be what the runtime has.
+    // The exclusive resources of the pod, such as devices. After a restart of the kubelet they may be those that the runtime reports.
     const allocation = await this.#deps.exclusiveAllocations.restore(pod, { status, runtimeHandler });
     if (this.#worker.lifecycle.state !== 'syncing') return true;
     const actuated = this.#deps.allocation.actuated(uid);
@@ -174,11 +174,11 @@ export class PodSyncer {
     this.#owner.onFinished(this.#worker);
   }
 
-  /** Terminates what the runtime has made of a finished pod, and cleans up again. Returns whether nothing is left. */
+  /** Terminates what the runtime has created for a finished pod, and cleans up again. Returns whether nothing is left. */
   async syncLeftovers(): Promise<boolean> {
     const uid = this.#uid;
     const { pod } = this.#worker;
-    // The worker of a pod that only the runtime knew is forgotten next. A sandbox is found again then, and the directory and cgroup are removed.
+    // The worker of a pod that only the runtime knew is forgotten next. Housekeeping then finds the sandbox, directory and cgroup as those of an unknown pod.
     if (!pod) return true;
     const status = await this.#reader.getLatest();
     this.#log.info({ isRunning: isPodRunning(status) }, 'The runtime has made something of a pod after its end, removing');

@@ -30,7 +30,7 @@ export class PodWorker implements SyncedPod {
   pod: AllocatedPod | null;
   #lifecycle: PodLifecycle;
   #forgetRequested = false;
-  /** The runtime has made something of the pod after its end. */
+  /** The runtime has created something for the pod after the pod's end. */
   #hasLeftovers = false;
   #closed = false;
   /** The loop of steps in progress. */
@@ -144,8 +144,8 @@ export class PodWorker implements SyncedPod {
   }
 
   /**
-   * The runtime has made a sandbox or a cgroup of the pod. If the pod has terminated, a call went on that was cancelled: ends and removes what it has made.
-   * A removal that has failed waits for the end of its back-off.
+   * The runtime has created a sandbox or a cgroup for the pod. If the pod has terminated, the runtime has continued a cancelled call: the worker removes
+   * what the call has created. A removal that has failed waits for the end of its back-off.
    */
   removeLeftovers(): void {
     if (this.#lifecycle.state !== 'terminated' || this.#hasLeftovers) return;

@@ -31,7 +31,7 @@ export interface PodWorkerSync {
 }
 
 export interface PodWorkersDependencies extends Omit<PodWorkerDependencies, 'pool'> {
-  /** Creates what runs the tasks of pods. These workers get the requests of the tasks that concern a pod's worker. */
+  /** Creates the pool that runs the tasks of pods. `workers` gets the requests of tasks that concern a pod's worker. */
   readonly createPool: (workers: PodWorkers) => PodWorkerDependencies['pool'];
   readonly podStates: Pick<PodStates, 'add' | 'remove'>;
   readonly observers: PodLifecycleObservers;
@@ -66,7 +66,7 @@ export class PodWorkers implements PodWorkerOwner {
       worker.apply({ type: 'updated', update, pod: facts });
     } else {
       worker = this.#add(pod, initialLifecycle(facts, isPodRunning(this.#deps.cache.get(uid))));
-      // To a pod that has ended before this kubelet started, its creation is no request to start again: it would be cleaned up over and over.
+      // For a pod that ended before this kubelet started, `create` must not request a restart of the UID: the pod would be cleaned up again and again.
       if (worker.lifecycle.state === 'syncing') worker.apply({ type: 'updated', update, pod: facts });
     }
     worker.wake();
@@ -118,7 +118,7 @@ export class PodWorkers implements PodWorkerOwner {
     this.#addWorker({ uid, name: '', namespace: '', isStatic: false, pod: null }, terminatedState).forget();
   }
 
-  /** The runtime has made something of a pod: removes it if the pod has terminated already. */
+  /** The runtime has created something for a pod: removes it if the pod has terminated already. */
   removeLeftovers(uid: PodUID): void {
     this.#workers.get(uid)?.removeLeftovers();
   }
@@ -128,7 +128,7 @@ export class PodWorkers implements PodWorkerOwner {
     for (const uid of uids) this.#workers.get(uid)?.wake();
   }
 
-  /** Wakes the workers of these pods, whose syncs wait for no others. */
+  /** Wakes the workers of these pods; their syncs come before all others that wait. */
   wakeUrgently(uids: Iterable<PodUID>): void {
     for (const uid of uids) this.#workers.get(uid)?.wakeUrgently();
   }

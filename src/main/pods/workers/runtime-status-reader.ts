@@ -12,7 +12,7 @@ import type { PodWorkerDependencies } from './pod-worker-dependencies.ts';
 export class RuntimeStatusReader {
   readonly #uid: PodUID;
   readonly #deps: Pick<PodWorkerDependencies, 'cache' | 'inspectPod' | 'clock'>;
-  /** Monotonic ms. An older status of the cache is outdated. */
+  /** Monotonic ms. A status in the cache that was observed earlier is outdated. */
   #validAfterMs = -Infinity;
   readonly #restarts = new ContainerRestarts();
 

@@ -54,8 +54,8 @@ export function canRetryEarly(result: PodSyncResult): boolean {
 }
 
 /**
- * Bounds the memory of a pod whose images are changed all the time: a container has one back-off for each image and resources, and may return to
- * the previous ones.
+ * Bounds the memory of a pod whose images are changed all the time: a container has one back-off for each version of its image and resources. Several
+ * are kept, because the container may return to an earlier version.
  */
 const maxBackoffsPerContainer = 4;
 
