@@ -9,6 +9,7 @@ import { withPodLimits } from '../../shared/kubernetes/resizable-resources.ts';
 import type { PodAllocation, RecordedResources } from './pod-allocation.ts';
 
 export interface ActuatedRecord extends RecordedResources {
+  /** Exists only as a type: keeps actuated resources apart from allocated ones. */
   readonly [resourceTruth]?: 'actuated';
   /** Running containers whose memory request in force nobody knows. Not in the checkpoint. */
   readonly unknownMemoryRequests?: ReadonlySet<string>;

@@ -47,7 +47,7 @@ export interface AllocationManagerOptions {
   readonly gates: AllocationGates;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Replaced in tests. */
+  /** Tests replace these three. */
   readonly read?: typeof readBoundedFile;
   readonly write?: typeof replaceAllSynced;
   readonly sync?: typeof syncFolder;

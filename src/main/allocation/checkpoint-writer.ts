@@ -18,13 +18,13 @@ const pausesMs = [0, 0, 20, 40, 80, 160, 320] as const;
 const quietMs = 50;
 
 export interface CheckpointWriterOptions {
-  /** In the order in which they are replaced. */
+  /** In the order in which the files are replaced. `encode` returns the current content. */
   readonly files: readonly { readonly path: string; readonly encode: () => string }[];
   /** The message of the log line when a write fails. */
   readonly consequence: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Replaced in tests. */
+  /** Tests replace these two. */
   readonly write?: typeof replaceAllSynced;
   readonly sync?: typeof syncFolder;
 }

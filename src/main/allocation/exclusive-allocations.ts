@@ -82,6 +82,7 @@ export class ExclusiveAllocations {
   }
 }
 
+/** Merges what two providers have given to one pod. */
 function combine(one: ExclusiveAllocation, other: ExclusiveAllocation): ExclusiveAllocation {
   if (!one.containers || !other.containers) return { ...one, ...other };
   const names = new Set([...one.containers.keys(), ...other.containers.keys()]);

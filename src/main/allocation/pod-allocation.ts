@@ -46,8 +46,8 @@ export function toAllocation({ spec }: Pod, gates: AllocationGates): PodAllocati
 }
 
 /**
- * Returns the pod with its allocated resources; the same object when they equal its spec's. Of containers with the same name, which only an invalid pod
- * has, none can be resized: they keep the resources of the spec.
+ * Returns the pod with its allocated resources; the same object when they equal those of the spec. Containers that share a name, which only an invalid
+ * pod has, can't be resized: they keep the resources of the spec.
  */
 export function withAllocation(pod: Pod, allocation: RecordedResources, gates: AllocationGates): Pod {
   const { containers, initContainers, resources, volumes, ...spec } = pod.spec;

@@ -25,7 +25,7 @@ export interface CoreEvent {
   readonly source: EventSource;
   readonly reportingComponent: string;
   readonly reportingInstance: string;
-  /** RFC 3339 with whole seconds, the precision of metav1.Time. */
+  /** Both timestamps: RFC 3339 with whole seconds, the precision of metav1.Time. */
   readonly firstTimestamp: string;
   readonly lastTimestamp: string;
   readonly count: number;

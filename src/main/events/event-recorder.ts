@@ -262,7 +262,7 @@ function retryAfterOf(err: unknown): number | undefined {
   return err instanceof ApiError ? err.retryAfterMs : undefined;
 }
 
-/** True when the server does not respond or is overloaded. A path that cannot be built is never retried (client-go: RequestConstructionError). */
+/** True when the server does not respond (code 0) or is overloaded. A path that cannot be built is never retried (client-go: RequestConstructionError). */
 function mayBeRetried(err: unknown): boolean {
   return err instanceof ApiError && [0, 429, 503, 504].includes(err.code) && err.reason !== 'Invalid';
 }

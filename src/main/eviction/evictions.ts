@@ -17,7 +17,7 @@ export type EvictionCause = 'hard' | 'soft' | 'limit';
 export interface Eviction {
   readonly pod: AllocatedPod;
   readonly cause: EvictionCause;
-  /** The label of kubelet_evictions. */
+  /** The value of the label `eviction_signal` of the metric kubelet_evictions. */
   readonly signal: EvictionSignal | LocalStorageViolation['signal'];
   readonly gracePeriodSeconds: number;
   readonly failed: FailedPod;

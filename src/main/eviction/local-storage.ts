@@ -57,6 +57,7 @@ function containerViolation({ spec }: Pod, { containers }: PodStats, layersOnRoo
   for (const { name, rootfs, logs } of containers) {
     const limit = toQuantity(limited.find((container) => container.name === name)?.resources?.limits?.[resource]);
     const usedBytes = (logs?.usedBytes ?? 0) + (layersOnRootFs ? (rootfs?.usedBytes ?? 0) : 0);
+    // Zero stands for no limit.
     if (limit.nanos === 0n || !exceeds(usedBytes, limit)) continue;
     const message = `Container ${name} exceeded its local ephemeral storage limit ${goQuote(formatQuantity(limit))}. `;
     return violation('ephemeralcontainerfs.limit', usedBytes, limit, message);

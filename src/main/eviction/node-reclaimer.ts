@@ -9,7 +9,7 @@ export interface NodeReclaimerOptions<Reason> {
   readonly steps: Readonly<Record<NodeReclaim, () => Promise<void>>>;
   /** Waits for what the steps have freed. */
   readonly settle: (reason: Reason) => Promise<void>;
-  /** Called when the result can be taken. */
+  /** Called when reclaim is over: `take` returns its reason then. */
   readonly onOver: () => void;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -27,6 +27,7 @@ export interface FilesystemStats {
   readonly atMs: number;
 }
 
+/** Amounts are bytes, inodes or process IDs, as the signal counts them. */
 export interface Observation {
   readonly available: number;
   readonly capacity: number;

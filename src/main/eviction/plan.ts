@@ -88,6 +88,7 @@ function observedSignal(signal: EvictionSignal, observed: Observation | undefine
 function plannedThreshold(threshold: Threshold, { state, nowMs }: PlanInputs): PlannedThreshold {
   const { signal, gracePeriodMs, minReclaim } = threshold;
   const observed = state.observations.get(signal);
+  // A share of the capacity has no quantity before the signal was observed.
   const quantity = (amount: ThresholdValue) =>
     'quantity' in amount || observed ? value(thresholdQuantity(amount, observed?.capacity ?? 0)) : null;
   const sinceMs = state.metSinceMs.get(threshold);

@@ -9,8 +9,8 @@ import { podUID, type PodUID } from '../../shared/kubernetes/ids.ts';
 import type { CgroupUsage, UsageReader } from '../../shared/state/usage-table.ts';
 import { isLocalEphemeralVolume, type ContainerStats, type PodStats, type PodStatsReader, type StorageStats } from './pod-stats.ts';
 
+/** NaN stands for an unknown value. */
 interface MeasuredStorage {
-  /** NaN: not known. */
   readonly usedBytes: number;
   readonly inodesUsed: number;
 }
@@ -19,9 +19,11 @@ interface MeasuredStorage {
 export interface PodStorageReader {
   /** Writable layers, by container. */
   readonly containers: ReadonlyMap<string, MeasuredStorage>;
+  /** By volume name. */
   readonly volumes: ReadonlyMap<string, MeasuredStorage>;
-  /** Files in the pod's log folder itself. */
+  /** Files in the pod's log folder itself, outside the folders of its containers. */
   readonly podLogs: MeasuredStorage | undefined;
+  /** The file that is mounted as /etc/hosts. */
   readonly etcHosts: MeasuredStorage | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface EvictionSettings {
   readonly maxPodGracePeriodSeconds: number;
   /** Pods that exceed a limit of local storage are evicted. */
   readonly localStorageCapacityIsolation: boolean;
-  /** Gate InPlacePodVerticalScalingMemoryBackedVolumes: the kernel alone limits a volume in memory. Its limit may be lower than the size in force. */
+  /** Gate InPlacePodVerticalScalingMemoryBackedVolumes: only the kernel limits a volume in memory, because a resize may not have set the spec's limit yet. */
   readonly memoryVolumesResize: boolean;
 }
 

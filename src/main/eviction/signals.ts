@@ -1,4 +1,4 @@
-/** What each eviction signal is short of, and the node condition that it causes. Upstream: signalToResource and signalToNodeCondition in helpers.go. */
+/** Maps each eviction signal to the resource that runs short and to the node condition. Upstream: signalToResource and signalToNodeCondition in helpers.go. */
 import { evictionSignals, type EvictionSignal, type PressureCondition, type StarvedResource } from '../../shared/contracts/eviction.ts';
 import type { QuantityFormat } from '../../shared/kubernetes/quantity.ts';
 

@@ -19,6 +19,7 @@ export interface PodStartLatencyDependencies {
   readonly clock: Clock;
 }
 
+/** Monotonic ms. */
 export interface LatencySpan {
   readonly startMs: number;
   readonly endMs: number;

@@ -1,6 +1,6 @@
 /**
- * What main's parts report of their pods, written into the records (timeline-records.ts). Every method is cheap, never throws, and ignores pods
- * without a record.
+ * Receives the reports of main's parts about phases of pods, and writes them into the records (timeline-records.ts). Every method is cheap, never
+ * throws, and ignores pods without a record.
  */
 import { Listeners } from '../../shared/concurrency/listeners.ts';
 import type { EnsureImageRequest, EnsureImageResult, PullWait } from '../../shared/contracts/images.ts';

@@ -113,7 +113,7 @@ export class TimelineRecords {
     if (row !== undefined) this.#contain(uid, () => this.#table.update(row, values));
   }
 
-  /** Undefined for a phase that never began. */
+  /** Undefined for a phase that never began. `container` is given for the phases of a container, and not for those of the pod. */
   span(uid: PodUID, phase: Phase, container?: string): TimelineSpan | undefined {
     const row = this.#rows.get(uid);
     if (row === undefined || (container === undefined) !== isTimelinePhase(phase)) return undefined;

@@ -103,6 +103,7 @@ export async function startNodeServices(services: NodeServicesOptions): Promise<
     clock,
     logger: log('node'),
   });
+  // The first run of each part's code takes about 10 ms. Other work of the thread runs in between.
   await yieldToEventLoop();
   const csiInitialized = Promise.withResolvers<void>();
   const clusterNode =

@@ -1,7 +1,7 @@
 /**
  * A function that early parts call, and that a later part provides: threads that serve requests start before the parts that answer them. Until the later
- * part exists, `before` answers. Returns the function, and a second one that is called once to provide it; if nobody calls the second one, the code does
- * not compile (noUnusedLocals).
+ * part exists, `before` answers. Returns the function, and a second one with which the later part provides its answer, once. If nobody uses the second one,
+ * the code does not compile (noUnusedLocals).
  */
 export function providedLater<Answer extends (...args: never[]) => unknown>(
   before: Answer,

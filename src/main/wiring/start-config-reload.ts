@@ -49,10 +49,11 @@ export function startConfigReload(start: ConfigReloadStart): void {
     reload.close();
   });
   setReloadHandler(() => reload.request('SIGHUP'));
+  // The files were read at some time after the start of the process: a change since then may not be known.
   void watch.start(clock.now() - process.uptime() * 1000);
 }
 
-/** Everything else reads the configuration when it needs it. A thread that dies meanwhile gets the new settings when it starts again. */
+/** Passes new values to the parts that keep copies; all others read the configuration anew. A thread that dies meanwhile starts with the new values. */
 function applyToCopies(
   { options, threads, log, cluster, runtime, nodeServices, podRunner }: ConfigReloadStart,
   changed: ReadonlySet<string>,

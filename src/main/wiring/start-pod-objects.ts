@@ -15,7 +15,7 @@ export interface PodObjectsStart extends Pick<KubeletContext, 'podLifecycle'> {
   /** Null when standalone. */
   readonly cluster: Pick<Cluster, 'startPodObjectManager' | 'startRuntimeClassManager'> | null;
   readonly nodeServices: { readonly clusterNode: ClusterNode | null };
-  /** Called once in a cluster. */
+  /** Called once, with the function that fetches pull tokens; never called when standalone. */
   readonly providePullTokens: (pullToken: PullTokensApi['pullToken']) => void;
   readonly cache: RuntimeStatusCache;
   readonly podManager: PodManager;

@@ -17,7 +17,7 @@ type Made = PodWorkersParts &
   Pick<PodHandlersOptions, 'faults'> &
   Pick<GarbageCollectionOptions, 'podHandlers' | 'mirrorPods'>;
 
-/** What the parts need of others, without what they need of each other. */
+/** The dependencies that the caller provides. */
 export type PodsStart = PodWorkersStart &
   Omit<PodHandlersOptions & MirrorPodsStart & GarbageCollectionOptions & SyncLoopHandlersOptions, keyof Made> & {
     readonly syncLoop: Pick<SyncLoop<PodUpdate>, 'requestHousekeeping'>;

@@ -259,7 +259,7 @@ export class ResizeManager {
     }
   }
 
-  /** What the pod asks for is allocated. */
+  /** The pod's allocated resources are those that it asks for: no resize is pending any more. */
   #settle(pod: Pod, resolution: Resolution): void {
     const uid = podUID(pod);
     this.#pending.delete(uid);

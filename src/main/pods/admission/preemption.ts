@@ -24,6 +24,7 @@ export function podsToPreempt(pod: Pod, active: readonly AllocatedPod[], insuffi
   const [bestEffort, burstable, guaranteed] = [podsOfClass('BestEffort'), podsOfClass('Burstable'), podsOfClass('Guaranteed')];
   const unmet = subtract(requirements, preemptable);
   if (unmet.length > 0) return { unmet };
+  // As upstream: a class frees what is missing when all pods of lower classes and the victims of higher classes have ended.
   const guaranteedVictims = podsByDistance(guaranteed, subtract(requirements, [...bestEffort, ...burstable]));
   const burstableVictims = podsByDistance(burstable, subtract(requirements, [...bestEffort, ...guaranteedVictims]));
   const bestEffortVictims = podsByDistance(bestEffort, subtract(requirements, [...burstableVictims, ...guaranteedVictims]));

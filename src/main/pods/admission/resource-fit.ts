@@ -11,7 +11,7 @@ import { isExtendedResource } from '../../node/index.ts';
 /** Upstream: InsufficientResource of noderesources. */
 export interface InsufficientResource {
   readonly resource: string;
-  /** CPU in millicores. */
+  /** This and the following amounts are whole units; for CPU, thousandths of a core. */
   readonly requested: number;
   readonly used: number;
   readonly capacity: number;

@@ -182,8 +182,8 @@ function shouldContainerBeStarted(
 }
 
 /**
- * True when the runtime has lost the init container but has regular containers, which proves that the init container completed. While all containers
- * restart, the kubelet has removed it, before the container that triggered the restart.
+ * True when the runtime has lost the init container but has regular containers, which proves that the init container completed. It proves nothing while
+ * all containers restart: the kubelet then removes init containers before the container that triggered the restart.
  */
 function isLostAfterInit(
   { pod, status, restarting }: ContainerStatusesInput,

@@ -93,7 +93,7 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     restarting,
     gates,
   });
-  // A terminal phase stays. The runtime's answer may show another exit code.
+  // A guessed exit code gives no terminal phase: the phase would be final, and the runtime's answer may show another exit code.
   const isGuess = isTerminalPhase(computed) && !lifecycle.ended && hasGuessedExit(status, previousStatus);
   const phase = computeReportedPhase(input, isGuess ? (previousStatus?.phase ?? 'Pending') : computed, previousStatus?.phase);
   const now = toApiTime(input.nowMs);

@@ -36,7 +36,7 @@ function truncateState(state: ContainerState, bytes: number): ContainerState {
   return { terminated: { ...state.terminated!, message: firstBytes(message, bytes) } };
 }
 
-/** Cuts at a character boundary. */
+/** Cuts at a character boundary: in UTF-8, all bytes of a character but the first have the bits 10xxxxxx. */
 function firstBytes(text: string, bytes: number): string {
   const buffer = Buffer.from(text);
   let end = bytes;

@@ -174,6 +174,7 @@ export class StartAdmission {
     this.#onPermitFreed(succeeded && kind === 'container' ? 'container' : 'other');
   }
 
+  /** Keeps the permit of a created sandbox for a container. */
   #reserve(request: StartRequest): void {
     this.#lanes.reserve(request);
     const cancel = this.#clock.after(reservationMs, () => {

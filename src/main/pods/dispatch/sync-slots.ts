@@ -1,9 +1,9 @@
 /**
  * Grants sync slots: a few per iteration of main's event loop, syncs with something to do first, and few new pods at a time. A kubelet that
  * starts on a node with a hundred running pods has a hundred syncs to dispatch. Each costs main 1 to 3 ms; all in one iteration would delay the
- * node's lease, the API server's answers and the start of a new pod by a second. The pool gets few of them at a time too, because resyncs would
- * slow down the start of a new pod. Of a hundred new pods, the first would wait for the folders, cgroups and tokens of all, although the
- * runtime starts a few at a time: so each gets its slot shortly before its start permit.
+ * node's lease, the API server's answers and the start of a new pod by a second. The pool also gets few syncs at a time, because resyncs would
+ * slow down the start of a new pod. With slots for a hundred new pods at once, the first pod would wait for the folders, cgroups and tokens of all,
+ * although the runtime starts only a few at a time. So each new pod gets its slot shortly before its start permit.
  */
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 import type { Clock } from '../../../shared/time/clock.ts';

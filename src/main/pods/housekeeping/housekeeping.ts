@@ -29,6 +29,7 @@ import { isPodRunning } from '../pod-running.ts';
 import { isDeleted } from '../../../shared/kubernetes/is-deleted.ts';
 import { isTerminalPhase } from '../../../shared/kubernetes/pod-phase.ts';
 
+/** The flags minimum-container-ttl-duration, maximum-dead-containers-per-container and maximum-dead-containers. */
 export interface ContainerGcPolicy {
   readonly minAgeMs: number;
   readonly maxPerPodContainer: number;

@@ -6,7 +6,9 @@
 import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 
 export class StaticPodOrder {
+  /** The UID that owns each full name. */
   readonly #started = new Map<string, PodUID>();
+  /** The UIDs that wait for each full name, in the order of arrival. */
   readonly #waiting = new Map<string, Set<PodUID>>();
 
   enqueue(fullName: string, uid: PodUID): void {

@@ -110,6 +110,7 @@ export class StatusWriter {
       });
       entry.response = isLarge ? { ...target, metadata: answer.metadata, status: patchedStatus(target, next) } : answer;
       const { resourceVersion } = answer.metadata;
+      // The metadata alone does not show the status. An unchanged version shows that the patch had no effect.
       const isWithoutEffect = isLarge && resourceVersion === target.metadata.resourceVersion;
       entry.ignoredPatch = isWithoutEffect
         ? { text: JSON.stringify(patch.status), resourceVersion }

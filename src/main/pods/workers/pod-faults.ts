@@ -20,6 +20,7 @@ export interface PodFaultsDependencies {
 
 /** From upstream's backOffPeriod to upstream's MaxContainerBackOff. */
 const backoff = { initialMs: 10_000, maxMs: 300_000 };
+/** A back-off is longer by up to half. */
 const jitterFactor = 0.5;
 
 interface Entry {
