@@ -1,6 +1,6 @@
 /**
  * The resources that are in force in a pod's running containers and in the pod, as the checkpoint `actuated_pods_state` records them. A Go kubelet that
- * takes over resizes each running container without a record, and restarts one whose resize policy says so. Pure. Upstream:
+ * takes over resizes each running container without a record, and restarts a container whose resize policy says so. Pure. Upstream:
  * setActuatedContainerResources and UpdateActuatedPodLevelResources in pkg/kubelet/kuberuntime.
  */
 import type { ActuatedPod, resourceTruth } from '../../shared/contracts/pod-sync/allocation.ts';

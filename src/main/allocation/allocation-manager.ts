@@ -121,7 +121,7 @@ export class AllocationManager {
   }
 
   /**
-   * Admits the pod and allocates the resources of its spec, or those that are in force when it runs and its record is lost. An earlier allocation is kept.
+   * Admits the pod and allocates the resources of its spec. A pod that runs and whose record is lost gets the resources in force. An earlier allocation stays.
    * @param runtime null when the runtime has nothing of the pod
    */
   setAllocatedResources(pod: Pod, runtime: RuntimePodStatus | null = null): void {
@@ -137,8 +137,8 @@ export class AllocationManager {
   }
 
   /**
-   * Allocates the resources of an admitted pod's spec in place of its earlier ones. Resolves when that is durable. Rejects with the error of the write:
-   * the pod then keeps what it had. One resize of a pod at a time.
+   * Allocates the resources of an admitted pod's spec in place of the earlier ones. Resolves when the allocation is durable. Rejects with the error of the
+   * write: the pod then keeps its earlier resources. The caller starts one resize of a pod at a time.
    */
   async resize(pod: Pod): Promise<void> {
     const uid = podUID(pod);
@@ -162,7 +162,8 @@ export class AllocationManager {
   }
 
   /**
-   * Returns the pod with what counts for it: its allocated resources or, while a resize becomes durable, the greater of those before and after.
+   * Returns the pod with the resources that count against the node: the allocated ones or, while a resize becomes durable, the greater amounts of before
+   * and after the resize.
    * @param isForResize the caller checks whether another pod's resize fits: its allocation would be in the same write as those in `#unwritten`, so
    *   they count with the resources after their resizes; if the write fails, neither is allocated
    */

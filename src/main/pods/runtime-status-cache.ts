@@ -51,7 +51,7 @@ export class RuntimeStatusCache {
     return this.#uninspected;
   }
 
-  /** Resolves when a complete relist is applied. Before, a running pod would be taken for one that never started. */
+  /** Resolves when a complete relist is applied. Until then the cache lacks running pods, which would seem never to have started. */
   untilComplete(): Promise<void> {
     return this.#complete.promise;
   }

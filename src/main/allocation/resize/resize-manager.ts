@@ -120,7 +120,7 @@ export class ResizeManager {
   }
 
   /**
-   * Called before and after each sync. The conditions are those of the next status.
+   * Updates the conditions of the pod's resize, which its next status shows. Called before and after each sync.
    * @param synced the pod of that sync, which may have begun before the last allocation
    */
   observe(synced: AllocatedPod, status: RuntimePodStatus | null): void {

@@ -1,4 +1,4 @@
-/** Creates the manager with the host's IDs and the ranges of the pods on disk. Upstream: MakeUserNsManager in pkg/kubelet/userns. */
+/** Creates the manager with the IDs that the host gives to the kubelet and the ranges that pods' files have. Upstream: MakeUserNsManager in pkg/kubelet/userns. */
 import type { RuntimeHandler } from '../../../shared/contracts/node-info.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { openPodFile } from '../pod-file.ts';

@@ -69,8 +69,8 @@ export class UserNamespaceManager {
   }
 
   /**
-   * Gives the pod a range, if the runtime can use one at all. Resolves when it is durable; never rejects: the pod's syncs try again, and report the
-   * problem.
+   * Gives the pod a range if the runtime supports user namespaces at all. Resolves when the range is durable. Never rejects: after a failure, the pod's
+   * syncs try again and report the problem.
    */
   async reserve(uid: PodUID): Promise<void> {
     const { runtimeHandlers, logger } = this.#options;

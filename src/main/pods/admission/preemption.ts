@@ -50,7 +50,7 @@ function podsByDistance(candidates: readonly Pod[], requirements: readonly Missi
   return selected;
 }
 
-/** Orders by distance; of pods with the same distance, the smaller requests come first, and of the same requests the lower priority. */
+/** Orders by distance, then by smaller memory request, smaller CPU request, and lower priority. */
 function compare(a: Pod, b: Pod, requirements: readonly MissingResource[]): number {
   const byDistance = distance(a, requirements) - distance(b, requirements);
   if (byDistance !== 0) return byDistance;

@@ -11,8 +11,8 @@ export interface PhaseContext {
   /** A regular container was started in the current sandbox, so a restarting sidecar does not make the pod Pending. */
   readonly hasInitialized: boolean;
   /**
-   * The pod is restarting all of its containers: no exit is permanent, also that of a container that the kubelet kills for it. Upstream generates no status
-   * between the kill and the removal of such a container.
+   * The pod is restarting all of its containers: no exit is permanent, not even the exit of a container that the kubelet kills for the restart. Upstream
+   * generates no status between the kill and the removal of such a container.
    */
   readonly restarting: boolean;
   readonly gates: RestartGates;

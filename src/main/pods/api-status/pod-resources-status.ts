@@ -56,7 +56,7 @@ interface Amounts {
 }
 
 /**
- * The cgroup has a limit only if every container or the pod itself has one. For resources other than CPU and memory only pod-level values
+ * The cgroup has a limit only if every container has a limit, or the pod itself has. For resources other than CPU and memory only pod-level values
  * count.
  */
 function cgroupAmounts(pod: Pod, { requests, limits }: Amounts, podLevelResources: boolean, read: PodCgroupDifference = {}): Amounts {

@@ -9,7 +9,7 @@ import type { StartKind, StartRequest } from './start-request.ts';
 export interface StartPermit {
   /** Ends the start. Idempotent. */
   release(succeeded: boolean): void;
-  /** The sandbox was created: the permit becomes that of a container of the same pod. */
+  /** The sandbox was created. The permit now counts for the start of a container of the same pod. */
   transfer(): void;
   /** The result of the start is no longer needed: the start stops counting against the limit, although the runtime may continue it. */
   stopCounting(): void;
@@ -102,7 +102,7 @@ export class StartInProgress implements StartPermit {
 
   #end(succeeded: boolean): void {
     this.#cancelTimer();
-    // The duration of a start that failed at once would look like that of a fast start.
+    // Only successful starts are measured: a start that failed at once would look like a fast start.
     if (succeeded) this.#owner.onSucceeded(this, this.#owner.clock.monotonic() - this.#startedAtMs);
   }
 }

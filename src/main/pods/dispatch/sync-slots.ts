@@ -16,8 +16,8 @@ const slotsPerIteration = 4;
 /** At least this many new pods have a slot that counts: they are on their way to their sandboxes. */
 const minNewPods = 2;
 /**
- * After this time a slot stops counting, so that another sync gets one: its own sync waits for something other than a core (an object, a volume,
- * an image, the runtime).
+ * After this time a slot stops counting, so that another sync may begin: a sync that lasts longer waits for something other than a core (an object,
+ * a volume, an image, the runtime).
  */
 const countedMs: Readonly<Record<SyncKind, number>> = { urgent: 2000, new: 1000, resync: 100 };
 /**
@@ -26,7 +26,7 @@ const countedMs: Readonly<Record<SyncKind, number>> = { urgent: 2000, new: 1000,
  */
 const countedInStartQueueMs = 10_000;
 
-/** New pods get their slots by rank, and never wait for less important pods, nor small ones for large ones of the same importance. */
+/** New pods get their slots by rank. They never wait for less important pods, and small pods never wait for large pods of the same importance. */
 export interface SyncSlotRequest extends StartRank {
   readonly uid: PodUID;
   readonly kind: SyncKind;
