@@ -1,6 +1,6 @@
 /**
- * The termination ledger: what a pod that terminates, or should, still waits for, since when, and what happens next. Pure: computed from the pod's
- * timeline when someone asks.
+ * Computes the termination ledger: what the termination of a pod still waits for (obstacles), since when, and what happens next. It also covers a pod whose
+ * termination should have begun. Pure: computed from the pod's timeline at each request.
  */
 import type { ContainerPhase, ObstacleJson, TimelinePhase } from '../contracts/timeline.ts';
 import { formatMs } from './format-duration.ts';
@@ -15,7 +15,7 @@ interface Obstacle {
 /** Upstream's minimumGracePeriodInSeconds, which a container gets after a preStop hook that took the whole grace period. */
 const minimumGraceMs = 2000;
 
-/** The oldest obstacle first. Empty for a pod that neither terminates nor should, and for one that is gone. */
+/** Returns the oldest obstacle first. Empty for a pod that neither terminates nor should, and for one that is gone. */
 export function computeLedger(timeline: PodTimeline, nowMs: number): ObstacleJson[] {
   if (timeline.objectGoneAtMs !== null && timeline.finishedAtMs !== null) return [];
   const isTerminating = timeline.finishedAtMs !== null || timeline.spans.some(({ phase }) => phase === 'Termination');
@@ -29,15 +29,15 @@ export function computeLedger(timeline: PodTimeline, nowMs: number): ObstacleJso
   return timeline.finishedAtMs === null ? [betweenSteps(timeline, open, nowMs)] : objectRemains(timeline, nowMs);
 }
 
-/** Steps whose end is a progress of the termination. */
+/** Whether the end of the span is progress of the termination. */
 const isStep = ({ phase }: PhaseSpan): boolean => phase !== 'StatusWrite' && phase !== 'Queue' && phase !== 'Retry';
 
-/** A step that is repeated waits since the last progress, not since its last attempt. */
+/** When the wait for a step began: for a repeated step at the last progress of the termination, not at its last attempt. */
 function sinceMs(span: PhaseSpan, spans: readonly PhaseSpan[]): number {
   return span.count === 1 && span.phase !== 'Retry' ? span.startMs : lastProgressMs(spans, span.startMs);
 }
 
-/** The last end of a step that succeeded at once. Each retry repeats other steps, too, and their success is no progress. */
+/** The last end of a step that succeeded at its first attempt. A retry also repeats steps that had succeeded, and their success is no progress. */
 function lastProgressMs(spans: readonly PhaseSpan[], untilMs: number): number {
   const beganAtMs = spans.find(({ phase }) => phase === 'Termination')?.startMs ?? untilMs;
   const ends = spans.filter((one) => one.outcome === 'ok' && one.count === 1 && isStep(one) && endOf(one) <= untilMs).map(endOf);
@@ -46,6 +46,7 @@ function lastProgressMs(spans: readonly PhaseSpan[], untilMs: number): number {
 
 type Describe = (span: PhaseSpan, timeline: PodTimeline, nowMs: number) => Obstacle | undefined;
 
+/** Describes an open phase as an obstacle. A phase that is missing here, or for which the function returns undefined, is not an obstacle. */
 const describe: Readonly<Partial<Record<TimelinePhase | ContainerPhase, Describe>>> = {
   PreStop: (span, _timeline, nowMs) => ({
     kind: 'container',
@@ -161,7 +162,7 @@ function retried(failed: PhaseSpan | undefined): string {
   return what[kindOf(failed)];
 }
 
-/** The source wants the deletion, but the worker still syncs, or has no worker. */
+/** The pod's source wants the deletion, but the pod worker still syncs the pod, or the pod has no worker. */
 function notBegun({ spans, state }: PodTimeline, sinceMs: number, nowMs: number): ObstacleJson {
   const forMs = Math.max(0, Math.round(nowMs - sinceMs));
   const openSpans = spans.filter(({ phase, outcome }) => outcome === 'open' && phase !== 'Running' && phase !== 'Ready');

@@ -1,6 +1,6 @@
-import type { TableReader } from '../state/typed-table.ts';
-/** The decoded record of one pod. */
+/** Decodes the timeline of one pod from its row of the table (timeline-table.ts). */
 import { containerPhases, timelinePhases, type ContainerPhase, type TimelinePhase, type TimelineState } from '../contracts/timeline.ts';
+import type { TableReader } from '../state/typed-table.ts';
 import type { TimelineSpan } from './span.ts';
 import {
   containerRows,
@@ -17,11 +17,11 @@ export interface PhaseSpan extends TimelineSpan {
   readonly phase: TimelinePhase | ContainerPhase;
   /** Undefined for a phase of the pod. */
   readonly container?: string;
-  /** Of a phase Image that pulled. */
+  /** The size of the image that the phase Image pulled. */
   readonly imageKiB?: number;
 }
 
-/** Times are monotonic ms; null: not yet. */
+/** Times are monotonic ms, except `epochMs`. Null: not yet. */
 export interface PodTimeline {
   readonly uid: string;
   readonly namespace: string;
@@ -31,13 +31,16 @@ export interface PodTimeline {
   readonly seenAtMs: number;
   /** Wall-clock ms at monotonic 0. */
   readonly epochMs: number;
+  /** The pod ran already when this kubelet started. */
   readonly restored: boolean;
   readonly deletionWantedAtMs: number | null;
   readonly finishedAtMs: number | null;
-  /** The source has the pod no more. */
+  /** When the source no longer had the pod. */
   readonly objectGoneAtMs: number | null;
   readonly graceSeconds: number;
+  /** The number of containers that share the last container row. */
   readonly mergedContainers: number;
+  /** The last failure. Empty: none. */
   readonly problem: string;
   /** In the order of timelinePhases, then container by container. */
   readonly spans: readonly PhaseSpan[];
@@ -77,6 +80,7 @@ export function peekTimeline(table: TableReader<TimelineFields>, row: number): P
     finishedAtMs,
     objectGoneAtMs: table.peek(row, 'objectGoneAtMs') || null,
     graceSeconds: table.peek(row, 'graceSeconds'),
+    // `sharedRow` is also the number of containers with a row of their own.
     mergedContainers: table.peek(row, `name${sharedRow}`) === '' ? 0 : Math.max(1, table.peek(row, 'containers') - sharedRow),
     problem: table.peek(row, 'problem'),
     spans,
@@ -90,6 +94,7 @@ function stateOf(
   if (isFinished) return 'Finished';
   if (spans.some(({ phase }) => phase === 'Termination')) return 'Terminating';
   if (isRefused) return 'Refused';
+  // The phase Running is open until the pod runs. A restored pod has no such phase.
   const running = spans.find(({ phase }) => phase === 'Running');
   return running?.outcome === 'open' ? 'Starting' : 'Running';
 }

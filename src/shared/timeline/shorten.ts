@@ -1,6 +1,6 @@
 /** Shortens texts to a number of bytes. Pure. */
 
-/** Cuts at a character's boundary. */
+/** Cuts a text between two characters. */
 export function truncateBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
@@ -10,7 +10,7 @@ export function truncateBytes(text: string, maxBytes: number): string {
   return bytes.toString('utf8', 0, end);
 }
 
-/** Different names stay different: a long one ends with a hash of the whole. */
+/** Shortens a name. The result ends with a hash of the whole name (half of FNV-1a's 32 bits), so that different names stay different. */
 export function shortenName(name: string, maxBytes: number): string {
   if (Buffer.byteLength(name) <= maxBytes) return name;
   let hash = 0x811c9dc5;

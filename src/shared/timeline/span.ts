@@ -2,13 +2,13 @@
 import { waitKinds, type WaitKind } from '../contracts/timeline.ts';
 
 export interface TimelineSpan {
-  /** Monotonic ms. */
+  /** When the attempt began, in monotonic ms. */
   readonly startMs: number;
-  /** Of an ended span. */
+  /** 0 while the span is open. */
   readonly durationMs: number;
-  /** Of an open span: when the next step follows, in ms after its start. Infinity: unknown. */
+  /** When the next step follows even if an open span does not end, in ms after its start. Infinity: unknown. */
   readonly dueAfterMs: number;
-  /** Without the wait in progress. */
+  /** The sum of the ended waits. */
   readonly waitedMs: number;
   /** When the wait in progress began. Null: the span does not wait. */
   readonly waitingSinceMs: number | null;
@@ -16,14 +16,14 @@ export interface TimelineSpan {
   readonly outcome: 'open' | 'ok' | 'failed';
   /** How many parts are open: more than one only where containers are merged. */
   readonly open: number;
-  /** How often it began; at most `maxCount`. */
+  /** How often the phase began; at most `maxCount`. */
   readonly count: number;
 }
 
 export const maxCount = 255;
-/** Durations in the table are 32 bits. */
+/** Durations in the table have 32 bits. The largest number is `noDue`. */
 const maxMs = 2 ** 32 - 2;
-/** A merged span that begins again this soon continues: the containers of one pod start one after the other. */
+/** A merged span that begins again within this time continues, because the containers of a pod start one after the other. */
 const mergeWindowMs = 60_000;
 
 export interface SpanBegin {
@@ -75,21 +75,25 @@ export function endSpan(span: TimelineSpan, { atMs, failed }: { readonly atMs: n
 
 /** The columns of a span in the table: 16 bytes. Times are in ms. */
 export interface SpanCells {
-  /** Since the pod was first seen: the lower 32 of 40 bits. */
+  /** The span's start in ms since the pod was first seen: the lower 32 of 40 bits. */
   readonly start: number;
   /** The upper 8 bits of the start: all 40 are 34 years. */
   readonly startHigh: number;
-  /** Of an open span: `dueAfterMs`. */
+  /** `durationMs` of an ended span, `dueAfterMs` of an open one. */
   readonly duration: number;
-  /** The length of all waits. Of a span that waits now: how long after its start that sum, as one wait, would have begun. */
+  /**
+   * The sum of all waits. While the span waits, the sum still grows: instead, the time from the span's start to the start of a single wait that would be as long as
+   * all waits together.
+   */
   readonly waited: number;
   readonly open: number;
   readonly count: number;
-  /** Bits 0 and 1: outcome; 2 to 6: what it waits for; 7: it waits now. */
+  /** Bits 0 and 1: outcome; 2 to 6: what the span waits or waited for; 7: whether it waits now. */
   readonly detail: number;
 }
 
 const outcomes = ['open', 'ok', 'failed'] as const;
+/** Stands for a `dueAfterMs` of Infinity. */
 const noDue = 2 ** 32 - 1;
 
 export function toCells(span: TimelineSpan, originMs: number): SpanCells {
@@ -119,7 +123,7 @@ export function fromCells(cells: SpanCells, originMs: number): TimelineSpan | un
     startMs,
     durationMs: isOpen ? 0 : cells.duration,
     dueAfterMs: isOpen && cells.duration !== noDue ? cells.duration : Infinity,
-    // A single wait of the whole length replaces several.
+    // A single wait replaces several of the same total length (SpanCells.waited).
     waitedMs: isWaiting ? 0 : cells.waited,
     waitingSinceMs: isWaiting ? startMs + cells.waited : null,
     wait: waitKinds[(cells.detail >> 2) & 31] ?? 'Nothing',

@@ -5,7 +5,7 @@ import type { PhaseSpan, PodTimeline } from './pod-timeline.ts';
 
 export function timelineJson(timeline: PodTimeline, nowMs: number): TimelineJson {
   const { uid, namespace, name, source, state, seenAtMs, epochMs, restored, mergedContainers, problem, spans } = timeline;
-  const terminationMs = lengthOf(spans, 'Termination', nowMs);
+  const terminationMs = phaseDurationMs(spans, 'Termination', nowMs);
   return {
     namespace,
     name,
@@ -14,7 +14,8 @@ export function timelineJson(timeline: PodTimeline, nowMs: number): TimelineJson
     state,
     seenAt: new Date(epochMs + seenAtMs).toISOString(),
     restored,
-    startMs: startOf(timeline, nowMs),
+    // A duration, unlike the `startMs` of a phase.
+    startMs: startDurationMs(timeline, nowMs),
     ...(terminationMs !== undefined && { terminationMs }),
     phases: spans.map((span) => phaseJson(span, seenAtMs, nowMs)),
     mergedContainers,
@@ -31,17 +32,17 @@ export function summaryJson(timeline: PodTimeline, nowMs: number): TimelineSumma
     name,
     uid,
     state,
-    slowestMs: Math.max(startOf(timeline, nowMs), lengthOf(spans, 'Termination', nowMs) ?? 0),
+    slowestMs: Math.max(startDurationMs(timeline, nowMs), phaseDurationMs(spans, 'Termination', nowMs) ?? 0),
     phase: latest === undefined ? '' : latest.container === undefined ? latest.phase : `${latest.phase} (${latest.container})`,
   };
 }
 
-/** Whole-pod spans say nothing about the step. */
-const wholePod: ReadonlySet<string> = new Set(['Running', 'Ready', 'Sync', 'Termination', 'StatusWrite']);
+/** Phases that span several steps of a pod, and so do not tell at which step the pod is. */
+const wholePodPhases: ReadonlySet<string> = new Set(['Running', 'Ready', 'Sync', 'Termination', 'StatusWrite']);
 
-/** The open phase that began last, or the one that ended last. */
+/** Returns the open phase that began last. Without an open phase, or for a finished pod: the phase that ended last. */
 function currentPhase(spans: readonly PhaseSpan[], isFinished: boolean): PhaseSpan | undefined {
-  const steps = spans.filter(({ phase }) => !wholePod.has(phase));
+  const steps = spans.filter(({ phase }) => !wholePodPhases.has(phase));
   const open = isFinished ? [] : steps.filter(({ outcome }) => outcome === 'open');
   if (open.length > 0) return open.reduce((a, b) => (b.startMs > a.startMs ? b : a));
   return steps.reduce<PhaseSpan | undefined>(
@@ -50,18 +51,20 @@ function currentPhase(spans: readonly PhaseSpan[], isFinished: boolean): PhaseSp
   );
 }
 
-/** A restored pod has no start in this record. */
-function startOf({ spans, restored }: PodTimeline, nowMs: number): number {
+/** Returns the time from first sight until the pod was ready, or until now. 0 for a restored pod, whose start this kubelet has not seen. */
+function startDurationMs({ spans, restored }: PodTimeline, nowMs: number): number {
   if (restored) return 0;
-  return lengthOf(spans, 'Ready', nowMs) ?? lengthOf(spans, 'Running', nowMs) ?? lengthOf(spans, 'Admission', nowMs) ?? 0;
+  const durationMs = (phase: PhaseSpan['phase']) => phaseDurationMs(spans, phase, nowMs);
+  return durationMs('Ready') ?? durationMs('Running') ?? durationMs('Admission') ?? 0;
 }
 
-function lengthOf(spans: readonly PhaseSpan[], phase: PhaseSpan['phase'], nowMs: number): number | undefined {
+function phaseDurationMs(spans: readonly PhaseSpan[], phase: PhaseSpan['phase'], nowMs: number): number | undefined {
   const span = spans.find((candidate) => candidate.phase === phase);
-  return span && spanMs(span, nowMs);
+  return span && spanDurationMs(span, nowMs);
 }
 
-function spanMs({ outcome, startMs, durationMs }: PhaseSpan, nowMs: number): number {
+/** Until now for an open span. */
+function spanDurationMs({ outcome, startMs, durationMs }: PhaseSpan, nowMs: number): number {
   return Math.round(outcome === 'open' ? Math.max(0, nowMs - startMs) : durationMs);
 }
 
@@ -71,8 +74,9 @@ function phaseJson(span: PhaseSpan, seenAtMs: number, nowMs: number): PhaseJson 
   return {
     phase,
     ...(container !== undefined && { container }),
+    // Relative to `seenAt` of the timeline.
     startMs: Math.round(startMs - seenAtMs),
-    durationMs: spanMs(span, nowMs),
+    durationMs: spanDurationMs(span, nowMs),
     outcome,
     count,
     ...(imageKiB !== undefined && { imageBytes: imageKiB * 1024 }),

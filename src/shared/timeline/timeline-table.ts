@@ -18,16 +18,16 @@ export const maxTexts = { uid: 48, namespace: 63, name: 253, containerName: 24, 
 export const timelineSources = ['api', 'file', 'http', 'runtime'] as const;
 export type TimelineSource = (typeof timelineSources)[number];
 
-/** Who reported the problem: it ends with the next success there. */
+/** Who reported `problem`. The next success of the same origin clears the problem. */
 export const problemOrigins = ['none', 'task', 'api'] as const;
 export type ProblemOrigin = (typeof problemOrigins)[number];
 
 const headerFields = {
-  /** Monotonic ms of the first sight: the origin of all spans. */
+  /** Monotonic ms at which the kubelet first saw the pod: the origin of all spans. */
   seenAtMs: f64,
-  /** Wall-clock ms at monotonic 0, when the pod was first seen. */
+  /** Wall-clock ms at monotonic 0, computed when the pod was first seen. */
   epochMs: f64,
-  /** Monotonic ms; 0: not yet. */
+  /** These three: monotonic ms; 0: not yet. */
   deletionWantedAtMs: f64,
   finishedAtMs: f64,
   objectGoneAtMs: f64,
@@ -35,13 +35,13 @@ const headerFields = {
   namespace: boundedText(maxTexts.namespace),
   name: boundedText(maxTexts.name),
   problem: boundedText(maxTexts.problem),
-  /** One bit per phase that an event was recorded for: timelinePhases, then containerPhases. */
+  /** One bit for each phase, set when an event was recorded for it: timelinePhases, then containerPhases. */
   reported: u32,
   graceSeconds: u32,
   source: u8,
   restored: u8,
   refused: u8,
-  /** In the pod's spec; at most 255. */
+  /** The number of containers in the pod's spec, init containers included; at most 255. */
   containers: u8,
   /** An index into `problemOrigins`. */
   problemOrigin: u8,
@@ -80,7 +80,7 @@ const fields = { ...headerFields, ...spanColumns, ...imageFields, ...containerNa
 export const timelineTable = defineTable('pod-timelines', fields);
 export type TimelineFields = typeof fields;
 
-/** Rows for the pods of a full node, and for pods that terminate or have finished. */
+/** Rows for the pods of a full node, and 256 more for pods that terminate or have finished. */
 export function timelineCapacity(maxPods: number): number {
   return maxPods + 256;
 }
