@@ -1,6 +1,6 @@
 /**
- * Which claims the mounted volumes of pods belong to: one row for each volume of a pod that is a claim's. Main writes the rows, the server thread shows them with the
- * usage of the volumes, whose rows in the storage table have the names of folders.
+ * Maps the mounted volumes of pods to their PersistentVolumeClaims: one row for each volume that comes from a claim. Main writes the rows. The server thread shows
+ * the claim with the volume's usage: the usage is in the storage table, which knows a volume only by its folder.
  */
 import type { PodUID } from '../kubernetes/ids.ts';
 import { boundedText, type Row } from './table-layout.ts';
@@ -22,6 +22,7 @@ export type ClaimedVolumeRow = Row<typeof fields>;
 
 const table = defineTable('claimed-volumes', fields);
 
+/** The capacity: four claims for each pod on average, and 1000 more. */
 const rowsPerPod = 4;
 const sharedRows = 1000;
 
@@ -32,13 +33,14 @@ export function createClaimedVolumesTable(maxPods: number): SharedArrayBuffer {
 /** Main's view. */
 export class ClaimedVolumesWriter {
   readonly #table: TableWriter<typeof fields>;
+  /** Row numbers by pod and by the volume's name. */
   readonly #rows = new Map<PodUID, Map<string, number>>();
 
   constructor(buffer: SharedArrayBuffer) {
     this.#table = table.writer(buffer);
   }
 
-  /** A volume for which there is no row, or whose names are too long, is shown without its claim. */
+  /** Adds a row. Without a free row, and for names that are too long, adds none: the volume is then shown without its claim. */
   put(row: ClaimedVolumeRow): void {
     const ofPod = this.#rows.get(row.podUID) ?? new Map<string, number>();
     if (ofPod.has(row.volume)) return;

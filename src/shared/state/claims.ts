@@ -1,6 +1,6 @@
 /**
- * The slots of the sync pool's threads. Piscina passes the same worker data to every thread, so each thread claims the first free slot, which has its
- * heartbeat row and its metrics segment. Main releases the slot when the thread has exited.
+ * The slots of the sync pool's threads, and the threads' claims to them. Piscina passes the same worker data to every thread, so each thread claims the first
+ * free slot, which has its heartbeat row and its metrics segment. Main releases the slot when the thread has exited.
  */
 export function createClaims(slots: number): SharedArrayBuffer {
   return new SharedArrayBuffer(slots * Int32Array.BYTES_PER_ELEMENT);

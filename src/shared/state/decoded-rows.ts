@@ -1,9 +1,9 @@
-/** The decoded rows of a table, for readers that read all of it again and again: a row is decoded only after it has changed. */
+/** A cache of a table's decoded rows, for readers that read the whole table again and again: a row is decoded only after it has changed. */
 import type { Fields, Row } from './table-layout.ts';
 import type { TableReader } from './table-reader.ts';
 
 export interface DecodedRow<T> {
-  /** The row's version before it was read: one that is written meanwhile is decoded again by the next call. */
+  /** The row's version before it was read. If the row was written meanwhile, the next call decodes it again. */
   readonly version: number;
   readonly value: T;
 }

@@ -8,10 +8,10 @@ import { defineTable, type TableWriter } from './typed-table.ts';
 const fields = {
   /** Wall-clock ms. */
   readAtMs: f64,
-  /** Equal numbers: the same filesystem. NaN here and in every field below: not known. */
+  /** Rows with equal numbers are of the same filesystem. NaN here and in every field below: not known. */
   device: f64,
   capacityBytes: f64,
-  /** For users without privileges. */
+  /** Free bytes that users without privileges can have. */
   availableBytes: f64,
   usedBytes: f64,
   inodes: f64,

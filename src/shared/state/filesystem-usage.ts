@@ -27,12 +27,12 @@ async function readBtrfsDevice(path: string): Promise<number | undefined> {
 }
 
 /**
- * Returns the device number of the whole btrfs filesystem that a path without links is on; undefined when no mount of btrfs contains it. stat(2) has a number for
- * each subvolume, but subvolumes share their space. cadvisor compares the source of the mount (mountInfoFromDir of fs/fs.go).
+ * Returns the device number of the whole btrfs filesystem that a path without links is on; undefined when no mount of btrfs contains it. stat(2) returns a
+ * different number for each subvolume, but the subvolumes share their space. cadvisor compares the source of the mount (mountInfoFromDir of fs/fs.go).
  */
 export function btrfsDevice(mounts: readonly MountInfo[], path: string): number | undefined {
   const containing = mounts.filter(({ mountPoint }) => isWithin(path, mountPoint));
-  // The deepest one, and of several at one place the last.
+  // The deepest mount counts; of several mounts at one place, the last.
   const [mount] = containing.sort((a, b) => b.mountPoint.length - a.mountPoint.length || mounts.indexOf(b) - mounts.indexOf(a));
   return mount?.fsType === 'btrfs' ? toDeviceNumber(mount.device) : undefined;
 }

@@ -16,7 +16,7 @@ const statusFields = {
   lastExitCode: i32,
   /** The first line of the error that ended the thread. Empty if there was none. */
   lastError: boundedText(200),
-  /** The thread is unhealthy when its own loop's last iteration is older. 0: not checked. */
+  /** The thread is unhealthy when the last iteration of its own loop is older than this. 0: not checked. */
   loopStaleAfterMs: f64,
 };
 const beatsFields = {
@@ -92,7 +92,7 @@ export class ThreadStatusWriter {
 export class HeartbeatWriter {
   readonly #heartbeats: TableWriter<typeof beatsFields>;
   readonly #row: number;
-  /** Starts as 0: a wait of the predecessor has ended with it. */
+  /** Starts as 0: a wait of the thread's predecessor has ended with the predecessor. */
   #waitsUntilMs = 0;
   constructor(buffer: SharedArrayBuffer, row: number) {
     this.#heartbeats = beats.writer(buffer, statuses.bytes(statuses.reader(buffer).capacity), [row]);

@@ -1,4 +1,7 @@
-/** One row: what statistics show of the machine. In the buffer of the usage table. Written by the stats thread. */
+/**
+ * A table of one row: the machine's CPUs, memory, identifiers and operating system, for statistics. In the buffer of the usage table. Written by the stats
+ * thread.
+ */
 import { f64, boundedText, u32, type Row } from './table-layout.ts';
 import { defineTable } from './typed-table.ts';
 
@@ -8,7 +11,7 @@ const machineFields = {
   numSockets: u32,
   memoryBytes: f64,
   swapBytes: f64,
-  /** Of all huge pages, which no cgroup counts as used memory. 0 with the gate HugepageAwareEviction off. */
+  /** The size of all huge pages, which no cgroup counts as used memory. 0 with the gate HugepageAwareEviction off. */
   hugePagesBytes: f64,
   machineID: boundedText(128),
   systemUUID: boundedText(128),

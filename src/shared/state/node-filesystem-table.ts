@@ -8,13 +8,13 @@ import { defineTable } from './typed-table.ts';
 const fields = {
   /** `/dev/sda1`; the mount point of a tmpfs. */
   device: boundedText(256),
-  /** That of stat(2) for its files. */
+  /** The number that stat(2) returns for files of this filesystem. */
   deviceNumber: f64,
   capacityBytes: f64,
   usedBytes: f64,
   inodes: f64,
   inodesFree: f64,
-  /** Of the device since boot, from /proc/diskstats. */
+  /** This field and all below are of the device, from /proc/diskstats: counts and times since boot, except the operations in progress. */
   reads: f64,
   readsMerged: f64,
   sectorsRead: f64,
@@ -29,7 +29,7 @@ const fields = {
 };
 export type NodeFilesystem = Row<typeof fields>;
 export type DiskIo = Omit<NodeFilesystem, 'device' | 'deviceNumber' | 'capacityBytes' | 'usedBytes' | 'inodes' | 'inodesFree'>;
-/** Of a filesystem without a device. */
+/** The I/O of a filesystem without a device. */
 export const noIo: DiskIo = {
   reads: 0,
   readsMerged: 0,
@@ -45,4 +45,5 @@ export const noIo: DiskIo = {
 };
 
 export const nodeFilesystemTable = defineTable('node-filesystems', fields);
+/** Further filesystems are not shown. */
 export const maxNodeFilesystems = 64;

@@ -1,11 +1,11 @@
-/** One row: the tasks of the whole node, which no cgroup counts. In the buffer of the usage table, whose writer and readers use it. */
+/** A table of one row: the tasks of the whole node, which no cgroup counts. In the buffer of the usage table, with the same writer and readers. */
 import { f64, type Row } from './table-layout.ts';
 import { defineTable } from './typed-table.ts';
 
 const fields = {
   /** Wall-clock ms. */
   readAtMs: f64,
-  /** NaN here and below: not known. */
+  /** The number of tasks. NaN here and below: not known. */
   running: f64,
   /** The most tasks that the kernel allows. */
   max: f64,

@@ -25,7 +25,7 @@ const fields = {
   podNamespace: boundedText(63),
   /** Empty for a sandbox. */
   containerName: boundedText(63),
-  /** The image in the pod's spec; of a sandbox its own one, some seconds after its start. Empty when it is not known, or longer than the column. */
+  /** For a container the image in the pod's spec; for a sandbox its own image, from some seconds after its start. Empty: not known, or longer than the column. */
   image: boundedText(maxImageBytes),
 };
 const relistFields = {
@@ -60,7 +60,7 @@ export class RuntimeSnapshotWriter {
   readonly #items: TableWriter<typeof fields>;
   readonly #relists: TableWriter<typeof relistFields>;
 
-  /** The rows of a predecessor. */
+  /** The rows that an earlier pleg thread wrote. */
   #inherited: readonly number[];
 
   /** Keeps the rows of a predecessor until `dropInherited`, but marks the list as incomplete. */
@@ -88,7 +88,7 @@ export class RuntimeSnapshotWriter {
     return this.#items.used;
   }
 
-  /** Returns the item's row, or undefined when the table is full. Throws RangeError with the field's name when a boundedText is longer than its column. */
+  /** Returns the item's row, or undefined when the table is full. Throws RangeError with the field's name when a text is longer than its column. */
   add(item: SnapshotItem): number | undefined {
     try {
       return this.#items.insert({ ...item, kind: snapshotKinds.indexOf(item.kind), state: snapshotStates.indexOf(item.state) });

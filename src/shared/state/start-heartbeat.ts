@@ -1,11 +1,11 @@
-/** A thread's heartbeat: records the time each second, and the delay of the thread's event loop. */
+/** A thread's heartbeat: each second, records the time and the delay of the thread's event loop. */
 import { systemClock, type Clock } from '../time/clock.ts';
 import { HeartbeatWriter } from './heartbeats.ts';
 
 const beatPeriodMs = 1000;
 
 export interface Heartbeat {
-  /** Records that the thread's own loop has completed an iteration. `/healthz` checks the age of that time in addition. */
+  /** Records that the thread's own loop has completed an iteration. `/healthz` also checks how long ago that was. */
   loop(): void;
   /** Records that the loop waits for a program outside of the kubelet, at most for this time. `/healthz` does not fail for the loop meanwhile. */
   beginWait(maxMs: number): void;

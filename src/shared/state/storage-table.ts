@@ -1,5 +1,5 @@
 /**
- * What each pod uses of the node's disks: one row for each volume, each writable layer of a running container, the pod's own log folder, and its hosts file.
+ * The disk usage of each pod: one row for each volume, each writable layer of a running container, the pod's own log folder, and its hosts file.
  * The stats thread writes the rows, the server thread renders them, eviction (main) reads them. The logs of containers are in the usage table.
  */
 import type { ContainerID, PodUID } from '../kubernetes/ids.ts';
@@ -16,21 +16,21 @@ const fields = {
   kind: u8,
   /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. */
   podUID: boundedText<PodUID>(128),
-  /** Of the volume (for CSI that of its folder, which is the persistent volume's) or of the container; otherwise empty. */
+  /** The name of the volume (for CSI, the name of its folder: the PersistentVolume's name) or of the container. Empty for the other kinds. */
   name: boundedText(253),
   /** The name of a volume's plugin folder: `kubernetes.io~empty-dir`. Empty for the other kinds. */
   plugin: boundedText(128),
   containerID: boundedText<ContainerID | ''>(128),
-  /** 1: the volume's folder is a mount point, as of a memory emptyDir: its values are those of the mounted filesystem. */
+  /** 1: the volume's folder is a mount point, as that of a memory emptyDir. The values are then those of the mounted filesystem. */
   isMountPoint: u8,
-  /** 1: the walk has not ended yet. */
+  /** 1: the walk over the files has not ended yet, so at least this much is used. */
   isLowerBound: u8,
   /** Wall-clock ms. */
   readAtMs: f64,
   /** NaN in every field below: not known. */
   usedBytes: f64,
   inodesUsed: f64,
-  /** These belong to the filesystem of a volume, and are unknown for other kinds. */
+  /** The last four are those of a volume's filesystem, and unknown for other kinds. */
   capacityBytes: f64,
   availableBytes: f64,
   inodes: f64,
@@ -40,7 +40,7 @@ const fields = {
 type StorageRow = Row<typeof fields>;
 export type StorageIdentity = Pick<StorageRow, 'podUID' | 'name' | 'plugin' | 'containerID'> & { readonly kind: StorageKind };
 export type StorageUsage = Pick<StorageRow, 'readAtMs' | 'usedBytes' | 'inodesUsed'> & {
-  /** The walk has not ended yet: at least this much is used. */
+  /** The walk over the files has not ended yet: at least this much is used. */
   readonly isLowerBound: boolean;
 };
 export type WritableLayerUsage = StorageUsage & Pick<StorageRow, 'name' | 'containerID'>;
@@ -51,7 +51,7 @@ export type StorageValues = Omit<VolumeUsage, 'name' | 'plugin'>;
 export interface PodStorage {
   readonly containers: ReadonlyMap<string, WritableLayerUsage>;
   readonly volumes: ReadonlyMap<string, VolumeUsage>;
-  /** Undefined until they are measured. */
+  /** Both are undefined until they are measured. */
   readonly podLogs: StorageUsage | undefined;
   readonly etcHosts: StorageUsage | undefined;
 }
@@ -60,9 +60,9 @@ const table = defineTable('storage', fields);
 
 /** Each pod may have this many rows, regardless of the other pods. */
 export const reservedRowsPerPod = 20;
-/** Rows for the pods that have more. Memory that was never written costs nothing. */
+/** Rows for pods with more than the reserved rows. Memory that was never written costs nothing. */
 const sharedRows = 5000;
-/** Terminating pods above the maximum. */
+/** Rows are also reserved for this many terminating pods above the maximum number of pods. */
 const extraPods = 20;
 
 export function createStorageTable(maxPods: number): SharedArrayBuffer {
@@ -72,8 +72,10 @@ export function createStorageTable(maxPods: number): SharedArrayBuffer {
 /** The stats thread's view. Keeps the rows of a predecessor until `remove`. */
 export class StorageWriter {
   readonly #table: TableWriter<typeof fields>;
+  /** Row numbers by `keyOf`. */
   readonly #rows = new Map<string, number>();
-  readonly #rowsOfPod = new Map<PodUID, number>();
+  /** The number of rows of each pod. */
+  readonly #rowCounts = new Map<PodUID, number>();
   #sharedInUse = 0;
 
   constructor(buffer: SharedArrayBuffer) {
@@ -81,9 +83,9 @@ export class StorageWriter {
     for (const [row, values] of this.#table.rows()) this.#count(toIdentity(values), row);
   }
 
-  /** Throws TableFullError when the pod has used its rows and those that all share, or RangeError for a boundedText that is too long. */
+  /** Throws TableFullError when the pod's reserved rows and all shared rows are in use, or RangeError for a text that is too long. */
   put(identity: StorageIdentity, values: StorageValues): void {
-    // Field by field: a caller's measurement may have more.
+    // Copies field by field: a caller's object may have fields that the table lacks.
     const { readAtMs, usedBytes, inodesUsed, capacityBytes, availableBytes, inodes, inodesFree } = values;
     const numbers = { readAtMs, usedBytes, inodesUsed, capacityBytes, availableBytes, inodes, inodesFree };
     const { podUID, name, plugin, containerID } = identity;
@@ -92,7 +94,7 @@ export class StorageWriter {
     const fieldsOfRow = { kind, podUID, name, plugin, containerID, ...flags, ...numbers };
     const row = this.#rows.get(keyOf(identity));
     if (row !== undefined) return this.#table.put(row, fieldsOfRow);
-    if ((this.#rowsOfPod.get(identity.podUID) ?? 0) >= reservedRowsPerPod && this.#sharedInUse >= sharedRows) {
+    if ((this.#rowCounts.get(identity.podUID) ?? 0) >= reservedRowsPerPod && this.#sharedInUse >= sharedRows) {
       throw new TableFullError('storage', this.#table.capacity);
     }
     this.#count(identity, this.#table.insert(fieldsOfRow));
@@ -109,17 +111,17 @@ export class StorageWriter {
     if (row === undefined) return;
     this.#table.free(row);
     this.#rows.delete(keyOf(identity));
-    const left = (this.#rowsOfPod.get(identity.podUID) ?? 1) - 1;
+    const left = (this.#rowCounts.get(identity.podUID) ?? 1) - 1;
     if (left >= reservedRowsPerPod) this.#sharedInUse -= 1;
-    if (left === 0) this.#rowsOfPod.delete(identity.podUID);
-    else this.#rowsOfPod.set(identity.podUID, left);
+    if (left === 0) this.#rowCounts.delete(identity.podUID);
+    else this.#rowCounts.set(identity.podUID, left);
   }
 
   #count(identity: StorageIdentity, row: number): void {
     this.#rows.set(keyOf(identity), row);
-    const before = this.#rowsOfPod.get(identity.podUID) ?? 0;
+    const before = this.#rowCounts.get(identity.podUID) ?? 0;
     if (before >= reservedRowsPerPod) this.#sharedInUse += 1;
-    this.#rowsOfPod.set(identity.podUID, before + 1);
+    this.#rowCounts.set(identity.podUID, before + 1);
   }
 }
 
@@ -134,7 +136,7 @@ export class StorageReader {
     this.#entries = new DecodedRows(this.#table, toEntry);
   }
 
-  /** Without rows: empty maps. */
+  /** A pod without rows has empty maps. */
   pod(uid: PodUID): PodStorage {
     const wanted = Buffer.from(uid);
     const pod = new PodRows();
@@ -199,7 +201,7 @@ class PodRows implements PodStorage {
         this.volumes.set(usage.name, usage);
         return;
       case 'container':
-        // The newest instance: an ended one has a row until the next round.
+        // Keeps the newest instance: an ended instance has a row until the next round of measurements.
         if (!((this.containers.get(usage.name)?.readAtMs ?? 0) > usage.readAtMs)) this.containers.set(usage.name, usage);
         return;
       case 'pod-logs':
@@ -212,7 +214,7 @@ class PodRows implements PodStorage {
 }
 
 function keyOf({ kind, podUID, name, plugin, containerID }: StorageIdentity): string {
-  // A NUL is in none of them: they are names of files.
+  // None of the parts contains a NUL, because all are names of files.
   return [kind, podUID, name, plugin, containerID].join('\0');
 }
 

@@ -6,7 +6,7 @@ type NumberKind = 'u8' | 'u32' | 'i32' | 'f64';
 
 export type Field<T = unknown> = {
   readonly kind: NumberKind | 'i64' | 'text';
-  /** Bytes in the row. A boundedText has two more bytes for its length. */
+  /** Bytes in the row. A text has two more bytes for its length. */
   readonly width: number;
   /** For the compiler only: the type of the field's value. */
   readonly __value?: T;
@@ -36,7 +36,7 @@ export interface Layout<S extends Fields> {
   readonly fingerprint: number;
 }
 
-/** The version of the row, and whether it is in use. */
+/** Two 32-bit cells: the version of the row, and 1 while the row is in use. */
 export const rowHeaderBytes = 8;
 const alignment: Record<Field['kind'], number> = { u8: 1, u32: 4, i32: 4, f64: 8, i64: 8, text: 2 };
 
@@ -57,7 +57,7 @@ export function roundUp(value: number, to: number): number {
   return Math.ceil(value / to) * to;
 }
 
-/** FNV-1a, to int32. */
+/** The hash FNV-1a of 32 bits, with its standard offset basis and prime, as a signed number. */
 function fnv32(value: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < value.length; i += 1) hash = Math.imul(hash ^ value.charCodeAt(i), 0x01000193);

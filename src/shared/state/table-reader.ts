@@ -7,7 +7,7 @@ export const headerBytes = headerCells * 4;
 export const headerCell = { fingerprint: 0, capacity: 1, highWater: 2, used: 3 } as const;
 /** A write takes about a microsecond. If the version is still odd after this many reads, the writer was preempted, or died. */
 const maxSpins = 1000;
-/** Then the reader sleeps at most this often, for a millisecond each, so that a preempted writer can continue. */
+/** After these reads the reader sleeps for a millisecond, so that a preempted writer can continue, and tries again, at most this often. */
 const maxSleeps = 20;
 
 export class TableReader<S extends Fields> {
@@ -43,7 +43,7 @@ export class TableReader<S extends Fields> {
     return Atomics.load(this.header, headerCell.highWater);
   }
 
-  /** Grows by two with each write of the row. Odd during a write. */
+  /** The row's version. Grows by two with each write of the row. Odd during a write. */
   version(row: number): number {
     return Atomics.load(this.cells, this.versionCell(row));
   }

@@ -48,6 +48,7 @@ export function defineTable<S extends Fields>(name: string, fields: S): TableDef
 }
 
 export class TableWriter<S extends Fields> extends TableReader<S> {
+  /** Free rows below the high-water mark. The next one to use is the last. */
   readonly #free: number[] = [];
 
   constructor(layout: Layout<S>, buffer: SharedArrayBuffer, byteOffset: number, ownRows?: readonly number[]) {

@@ -1,4 +1,7 @@
-/** The columns of the usage table: what identifies a cgroup, and what is measured of it. Meaning and units are cadvisor's (github.com/google/cadvisor, info/v1/container.go). */
+/**
+ * The columns of the usage table: the identity of a cgroup, and its measured values. Meaning and units are cadvisor's (github.com/google/cadvisor,
+ * info/v1/container.go).
+ */
 import type { ContainerID, PodUID, SandboxID } from '../kubernetes/ids.ts';
 import { f64, i64, boundedText, u32, u8, type Row } from './table-layout.ts';
 
@@ -9,16 +12,16 @@ export type CgroupKind = (typeof cgroupKinds)[number];
 export const identityFields = {
   /** An index into `cgroupKinds`. */
   kind: u8,
-  /** Below the mount point of each hierarchy: `/kubepods/pod…`. */
+  /** The path below the mount point of each hierarchy: `/kubepods/pod…`. */
   path: boundedText(1024),
   /** A static pod's manifest may set a UID that is longer than the API server's 36 characters. Empty unless the cgroup belongs to a pod. */
   podUID: boundedText<PodUID | ''>(128),
   podName: boundedText(253),
   podNamespace: boundedText(63),
   containerName: boundedText(63),
-  /** Of a container or a sandbox. */
+  /** The ID of a container or sandbox. Empty for other kinds. */
   containerID: boundedText<ContainerID | SandboxID | ''>(128),
-  /** Of a container or a sandbox. */
+  /** The image of a container or sandbox. Empty for other kinds. */
   image: boundedText(512),
   /** Wall-clock ms of the cgroup's creation. */
   createdAtMs: f64,
@@ -30,15 +33,15 @@ const pressureFields = <P extends string>(prefix: P) => {
 };
 
 export const valueFields = {
-  /** The version of the identity's row that these values belong to. A reader ignores the values of an earlier cgroup. */
+  /** The version of the identity's row that these values belong to. Readers thereby ignore the values of an earlier cgroup in the same row. */
   identityVersion: u32,
-  /** Wall-clock ms. */
+  /** Wall-clock ms of the sample. */
   sampledAtMs: f64,
-  /** Since the creation of the cgroup. */
+  /** This and the next two: processor time since the creation of the cgroup. */
   cpuUsageNs: i64,
   cpuUserNs: f64,
   cpuSystemNs: f64,
-  /** Over the time between the last two samples. NaN after the first one. */
+  /** The average between the last two samples. NaN after the first sample. */
   cpuNanoCores: f64,
   cfsPeriods: f64,
   cfsThrottledPeriods: f64,
@@ -69,9 +72,9 @@ export const valueFields = {
   /** Tasks in the cgroup and below. */
   threads: f64,
   threadsMax: f64,
-  /** Out-of-memory kills in the cgroup and below since it is measured. */
+  /** Out-of-memory kills in the cgroup, and in those below that are not measured, since the stats thread began to measure the cgroup. */
   oomEvents: f64,
-  /** Of a container: the files in its log folder. */
+  /** Bytes and inodes of the files in a container's log folder. */
   logBytes: f64,
   logInodes: f64,
   cpuShares: f64,
@@ -95,7 +98,7 @@ export const valueFields = {
   pagesReclaimed: f64,
   fileRefaults: f64,
   anonRefaults: f64,
-  /** A DeviceIo[] as JSON. Longer ones of the node's own cgroups are in a table of their own (node-texts-table.ts). */
+  /** A DeviceIo[] as JSON. `io` and `network` of the node's own cgroups may be longer and are in another table (node-texts-table.ts). */
   io: boundedText(1022),
   /** An InterfaceUsage[] as JSON, for a sandbox and the root. */
   network: boundedText(2046),
@@ -125,7 +128,7 @@ export interface InterfaceUsage {
 
 export type CgroupIdentity = Omit<Row<typeof identityFields>, 'kind'> & { readonly kind: CgroupKind };
 export type UsageValues = Omit<Row<typeof valueFields>, 'identityVersion'>;
-/** What nobody has measured: the container has no cgroup, and the runtime no stats. */
+/** The values of a container without a cgroup and without statistics of the runtime. */
 export const unknownUsage: Partial<UsageValues> = { memoryWorkingSetBytes: NaN };
 export function isMeasured({ values }: { readonly values: Pick<UsageValues, 'memoryWorkingSetBytes'> }): boolean {
   return !Number.isNaN(values.memoryWorkingSetBytes);

@@ -32,6 +32,8 @@ export function createUsageTable(maxPods: number): SharedArrayBuffer {
   nodeTextsTable.create(nodeTextsCapacity, buffer, textsOffset(capacity));
   return buffer;
 }
+
+/** The offsets of the tables in the buffer, each at the end of the one before. */
 function machineOffset(capacity: number): number {
   return identities.bytes(capacity) + usage.bytes(capacity);
 }
@@ -72,6 +74,7 @@ export class UsageWriter {
   readonly #nodeTexts: NodeTextsWriter;
   /** The rows of the node's own cgroups. */
   readonly #ofNode = new Set<number>();
+  /** The rows that an earlier stats thread wrote. */
   #inherited: readonly number[];
 
   /** Keeps the rows of a predecessor until `dropInherited`. */
@@ -86,7 +89,7 @@ export class UsageWriter {
     this.#nodeTexts = new NodeTextsWriter(buffer, textsOffset(capacity));
   }
 
-  /** Frees the rows of a predecessor, before the first sample adds them again: the pages have them meanwhile. */
+  /** Frees the rows of a predecessor. Called just before the first sample adds the cgroups again, so that pages show the old rows until then. */
   dropInherited(): void {
     for (const row of this.#inherited.toReversed()) this.#identities.free(row);
     this.#inherited = [];
@@ -101,7 +104,7 @@ export class UsageWriter {
     this.#machine.put(0, machine);
   }
 
-  /** Replaces all. At most `maxNodeFilesystems`. */
+  /** Replaces all filesystems. Takes at most `maxNodeFilesystems`. */
   setNodeFilesystems(filesystems: readonly NodeFilesystem[]): void {
     for (const [row, filesystem] of filesystems.entries()) this.#nodeFilesystems.put(row, filesystem);
     for (let row = filesystems.length; row < maxNodeFilesystems; row += 1) this.#nodeFilesystems.free(row);
@@ -162,7 +165,7 @@ export class UsageReader {
     this.#nodeFilesystems = nodeFilesystemTable.reader(buffer, nodeFilesystemOffset(this.#identities.capacity));
   }
 
-  /** Undefined until it was measured. */
+  /** Undefined until the filesystem was measured. */
   filesystem(name: keyof typeof filesystemRows): FilesystemRow | undefined {
     return this.#filesystems.read(filesystemRows[name]);
   }
@@ -186,7 +189,7 @@ export class UsageReader {
     return this.select(() => true);
   }
 
-  /** As `all`, but only these cgroups: for a few of them it takes a small part of the time. */
+  /** As `all`, but only these cgroups. Selecting a few takes a small part of the time. */
   select(isWanted: (identity: CgroupIdentity) => boolean): CgroupUsage[] {
     const found: CgroupUsage[] = [];
     const end = this.#identities.highWater;
