@@ -1,7 +1,7 @@
 /**
- * Reads the segments of all threads as families. The metrics are sorted by name, the series by their label values. Counters and histograms are summed over the
- * threads; gauges are combined as their definition requires. As in client_golang, a metric without labels is always shown, a metric with labels once it has a
- * series.
+ * Combines the metrics of all threads, from their segments (segment.ts), to families for a page. The metrics are sorted by name, the series by their label
+ * values. Counters and histograms are summed over the threads; gauges are combined as their definition requires. As in client_golang, a metric without labels
+ * is always shown, a metric with labels once it has a series.
  */
 import { LabelPair, Labels } from './exposition/labels.ts';
 import type { MetricFamily, Sample } from './exposition/metric-family.ts';
@@ -14,7 +14,7 @@ interface Combined {
   readonly labelValues: readonly string[];
   readonly cells: Float64Array;
   createdAtMs: number | undefined;
-  /** Undefined: a thread's part of it is not known. */
+  /** Undefined: the native buckets of at least one thread are missing. */
   native: NativeBuckets | undefined;
 }
 
@@ -60,7 +60,7 @@ function collect(
     const { definition, combined } = metric;
     if ((definition.type === 'histogram') !== (type === 'histogram') || series.cells !== emptyCells(definition).length) continue;
     const { cells, native } = readSeries(segment, series);
-    // Skips a gauge that was removed, or that a restarted thread has not set yet.
+    // NaN: a gauge that was removed, or that a restarted thread has not set yet.
     if (Number.isNaN(cells[0])) continue;
     const createdAtMs = beginsAtZero(definition) ? series.createdAtMs : undefined;
     const key = labelValues.join('\u0000');
@@ -77,7 +77,7 @@ function add(definition: MetricDefinition, to: Combined, { cells, native, create
   if (createdAtMs !== undefined) to.createdAtMs = Math.min(createdAtMs, to.createdAtMs ?? createdAtMs);
 }
 
-/** Its thread may count meanwhile. */
+/** A histogram's thread may count while the histogram is read. After this many reads its native buckets are left out. */
 const maxReads = 3;
 
 function readSeries(segment: SegmentReader, { cell, cells, nativeTable }: Series): Pick<Combined, 'cells' | 'native'> {
@@ -90,7 +90,7 @@ function readSeries(segment: SegmentReader, { cell, cells, nativeTable }: Series
   }
 }
 
-/** Totals from elsewhere are gauges of the segment. */
+/** Whether the value has counted up from 0 since the series was created. `total`, a counter with `max`, shows a total from elsewhere. */
 function beginsAtZero({ type, combine }: MetricDefinition): boolean {
   return type !== 'gauge' && combine === 'sum';
 }
@@ -100,6 +100,7 @@ function combinedValue({ combine }: MetricDefinition, a: number, b: number): num
   return combine === 'max' ? Math.max(a, b) : Math.min(a, b);
 }
 
+/** The cells of a series without values. A histogram has its sum, a count for each bucket, and the count above the last bucket. */
 function emptyCells({ type, buckets, isDeadline }: MetricDefinition): Float64Array {
   return isDeadline ? new Float64Array([Infinity]) : new Float64Array(type === 'histogram' ? buckets.length + 2 : 1);
 }

@@ -6,6 +6,7 @@ import type { Counter, Gauge, Histogram, LabelValues, MetricDefinition, Stabilit
 import type { NativeTable } from './native/native-table.ts';
 import { SegmentWriter } from './segment.ts';
 
+/** This thread's segment. */
 let bound: SegmentWriter | null = null;
 
 /** Binds all metrics of this thread to a segment; null unbinds them. A segment has one thread at a time. */
@@ -86,6 +87,7 @@ class GaugeMetric<L extends string> extends Metric<L> implements Gauge<L> {
     if (series) series.cells[series.firstCell] = (series.cells[series.firstCell] || 0) + delta;
   }
   remove(labels?: LabelValues<L>): void {
+    // Pages leave NaN out.
     this.set(NaN, labels);
   }
 }
@@ -95,7 +97,7 @@ class HistogramMetric<L extends string> extends Metric<L> implements Histogram<L
   observe(value: number, labels?: LabelValues<L>): void {
     const series = this.series(labels);
     if (!series) return;
-    const bucket = this.buckets.findIndex((bound) => value <= bound);
+    const bucket = this.buckets.findIndex((upperBound) => value <= upperBound);
     series.cells[series.firstCell]! += value;
     series.cells[series.firstCell + 1 + (bucket < 0 ? this.buckets.length : bucket)]! += 1;
     series.native?.observe(value);
@@ -111,7 +113,7 @@ export function counter<const L extends string = never>(
   return new CounterMetric({ name, help, type: 'counter', labelNames, stability, buckets: [], combine: 'sum' });
 }
 
-/** A series that several threads set shows their sum; with `max` the largest value (times, versions). */
+/** A series that several threads set shows the sum of their values; with `max` or `min` the largest or the smallest one. */
 export function gauge<const L extends string = never>(
   name: string,
   help: string,

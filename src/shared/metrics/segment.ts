@@ -1,7 +1,8 @@
 /**
- * One thread's metrics in shared memory: a directory of series, which only grows, the cells with their values, and the native buckets of histograms. A segment has one writer. The writer
- * publishes an entry by moving the directory's end, so that readers see complete entries only. A segment outlives its thread: the successor reads the
- * directory and continues the counters. It hides the gauges until it sets them, because their values described the dead thread.
+ * One thread's metrics in shared memory: a header, a directory of series, which only grows, the cells with the values of the series, and the native buckets
+ * of histograms. A segment has one writer. The writer publishes an entry by moving the directory's end, so that readers see complete entries only. A segment
+ * outlives its thread: the successor reads the directory and continues the counters. It hides the gauges until it sets them, because their values described
+ * the dead thread.
  *
  * A cell is a double, written without a lock: an aligned store of 8 bytes is atomic on 64-bit hosts.
  */
@@ -11,17 +12,25 @@ import { NativeTable, nativeTableBytes } from './native/native-table.ts';
 /** Enough for about 1,500 series of one cell, or 900 histograms. Pages that are never written take no memory. */
 const directoryBytes = 192 * 1024;
 const cellCount = 12 * 1024;
-/** Of histograms that get none only the classic buckets are shown. */
+/** Tables of native buckets. When they are used up, new histograms have only classic buckets. */
 const nativeTableCount = 512;
+/** A multiple of 8, so that the doubles of the cells and the native tables are aligned. */
 const headerBytes = 64;
+/**
+ * Indices of the header's 32-bit cells: the magic number, the end of the directory in bytes, the number of used cells, the number of dropped series, and the
+ * number of used native tables.
+ */
 const [magicCell, endCell, cellsCell, droppedCell, nativeTablesCell] = [0, 1, 2, 3, 4];
+/** An entry of the directory: its length (u16), kind (u16), first cell, number of cells, native table (u32 each), creation time (f64), then the texts. */
 const entryHeaderBytes = 24;
 const cellsOffset = headerBytes + directoryBytes;
 const nativeTablesOffset = cellsOffset + cellCount * Float64Array.BYTES_PER_ELEMENT;
+/** `mtrs` in ASCII. Detects a buffer that is not a segment. */
 const magic = 0x6d747273;
 /** Longer label values are truncated: some come from clients. */
 const maxLabelLength = 256;
 
+/** Types of metrics by their number in an entry. */
 const kinds = ['counter', 'gauge', 'histogram'] as const;
 
 export interface Series {
@@ -32,16 +41,20 @@ export interface Series {
   readonly cell: number;
   /** The number of cells. */
   readonly cells: number;
-  /** Wall clock. */
+  /** Wall-clock ms of the series' creation. */
   readonly createdAtMs: number;
-  /** Of a histogram: the index of its native buckets. */
+  /** The index of a histogram's table of native buckets. Undefined: no such table, or not a histogram. An entry has this index plus 1, or 0 for none. */
   readonly nativeTable?: number | undefined;
 }
 
 export function createMetricsSegment(): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(nativeTablesOffset + nativeTableCount * nativeTableBytes);
-  Atomics.store(new Int32Array(buffer, 0, 4), magicCell, magic);
+  Atomics.store(headerOf(buffer), magicCell, magic);
   return buffer;
+}
+
+function headerOf(buffer: SharedArrayBuffer): Int32Array {
+  return new Int32Array(buffer, 0, headerBytes / Int32Array.BYTES_PER_ELEMENT);
 }
 
 export class SegmentReader {
@@ -51,7 +64,7 @@ export class SegmentReader {
   readonly #buffer: SharedArrayBuffer;
 
   constructor(buffer: SharedArrayBuffer) {
-    this.header = new Int32Array(buffer, 0, headerBytes / 4);
+    this.header = headerOf(buffer);
     if (Atomics.load(this.header, magicCell) !== magic) throw new Error('the shared buffer is no metrics segment');
     this.#buffer = buffer;
     this.directory = Buffer.from(buffer, headerBytes, directoryBytes);
@@ -103,11 +116,12 @@ export class SegmentWriter extends SegmentReader {
   open({ name, type, buckets }: MetricDefinition, labelValues: readonly string[]): Series | undefined {
     const values = labelValues.map(truncate);
     const key = keyOf(name, values);
+    // A histogram has its sum, a count for each bucket, and the count above the last bucket.
     const cells = type === 'histogram' ? buckets.length + 2 : 1;
     const existing = this.#known.get(key);
     if (existing) return existing.cells === cells && existing.type === type ? existing : undefined;
-    const tables = Atomics.load(this.header, nativeTablesCell);
-    const nativeTable = type === 'histogram' && tables < nativeTableCount ? tables : undefined;
+    const usedTables = Atomics.load(this.header, nativeTablesCell);
+    const nativeTable = type === 'histogram' && usedTables < nativeTableCount ? usedTables : undefined;
     const cell = Atomics.load(this.header, cellsCell);
     const series = this.#append({ name, type, labelValues: values, cell, cells, createdAtMs: Date.now(), nativeTable });
     if (!series) {
@@ -138,7 +152,7 @@ export class SegmentWriter extends SegmentReader {
   }
 }
 
-/** Does not cut a character of two code units in half. */
+/** Shortens a label value, without cutting a character of two code units in half. */
 function truncate(value: string): string {
   if (value.length <= maxLabelLength) return value;
   const start = value.slice(0, maxLabelLength);

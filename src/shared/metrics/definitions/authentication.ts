@@ -1,15 +1,15 @@
 /** Authentication and authorization of the server's clients (upstream apiserver pkg/authentication/token/cache, with its empty help texts, and request/x509). */
 import { counter, gauge, histogram } from '../define.ts';
 
-/** `hit`, `miss`. */
+/** `status` is `hit` or `miss`, here and for the duration. */
 export const tokenCacheRequests = counter('authentication_token_cache_request_total', '', ['status']);
 export const tokenCacheRequestDuration = histogram('authentication_token_cache_request_duration_seconds', '', ['status']);
-/** `ok`, `error`. */
+/** `status` is `ok` or `error`. */
 export const tokenCacheFetches = counter('authentication_token_cache_fetch_total', '', ['status']);
-/** `in_flight`: reviews under way; `blocked`: requests that wait for them. */
+/** `status` is `in_flight`: reviews under way; `blocked`: requests that wait for them. */
 export const tokenCacheActiveFetches = gauge('authentication_token_cache_active_fetch_count', '', ['status']);
 
-/** 0 to one year, in seconds. */
+/** Upstream's buckets: 0 to one year (of 360 days), in seconds. */
 const lifetimes = [0, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000, 15_552_000, 31_104_000];
 export const clientCertificateExpiration = histogram(
   'apiserver_client_certificate_expiration_seconds',

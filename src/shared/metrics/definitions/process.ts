@@ -20,7 +20,7 @@ export const processVirtualMemoryMax = gauge(
   'none',
   'max',
 );
-/** Of the network namespace. */
+/** Received and sent: the counts of the process's network namespace. */
 export const processNetworkReceived = total(
   'process_network_receive_bytes_total',
   'Number of bytes received by the process over the network.',

@@ -12,6 +12,7 @@ export const runtimeOperationsDuration = histogram(
   'kubelet_runtime_operations_duration_seconds',
   'Duration in seconds of runtime operations. Broken down by operation type.',
   labels,
+  // Upstream's buckets: 5 ms to 12 minutes.
   exponentialBuckets(0.005, 2.5, 14),
 );
 export const runtimeOperationsErrors = counter(
@@ -19,7 +20,7 @@ export const runtimeOperationsErrors = counter(
   'Cumulative number of runtime operation errors by operation type.',
   labels,
 );
-/** The runtime does not implement RuntimeConfig, which upstream requires from this version on. */
+/** Set when the runtime does not implement the call RuntimeConfig. Upstream requires the call from the version in the label on. */
 export const criLosingSupport = gauge(
   'kubelet_cri_losing_support',
   'the Kubernetes version that the currently running CRI implementation will lose support on if not upgraded.',

@@ -1,6 +1,7 @@
 /** Metrics of volumes (upstream pkg/volume/util/metrics.go, pkg/kubelet/volumemanager/metrics, pkg/kubelet/metrics/collectors/podcertificate_metrics.go). */
 import { gauge, histogram } from '../define.ts';
 
+/** The label `migrated` of the first two metrics is always false here. In upstream it is true for volumes of plugins that were in its tree. */
 const operationBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
 export const storageOperationDuration = histogram(
@@ -11,7 +12,6 @@ export const storageOperationDuration = histogram(
   'BETA',
 );
 
-/** Upstream's `migrated` is true for volumes of plugins that were in its tree. */
 export const csiOperations = histogram(
   'csi_operations_seconds',
   'Container Storage Interface operation duration with gRPC error code status total',

@@ -2,6 +2,7 @@
 import { counter, gauge, histogram } from '../define.ts';
 
 const labels = ['name'] as const;
+/** Upstream's buckets: from 10 ns, each ten times the one before. */
 const buckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 10];
 
 export const workQueueDepth = gauge('workqueue_depth', 'Current depth of workqueue', labels, 'BETA');

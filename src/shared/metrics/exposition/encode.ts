@@ -8,7 +8,7 @@ export function encodeFamilies(families: Iterable<MetricFamily>, format: Metrics
   return format === 'text' ? encodeText(families) : encodeProtobuf(families, format === 'nativeProtobuf');
 }
 
-/** The bytes are alone in their buffer, so that they can be transferred. */
+/** Joins the pieces of a page. The result is alone in its buffer, so that it can be transferred to another thread. */
 export function toBytes(pieces: Iterable<string | Uint8Array>): Uint8Array<ArrayBuffer> {
   const all = [...pieces].map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece));
   const bytes = new Uint8Array(all.reduce((sum, piece) => sum + piece.length, 0));

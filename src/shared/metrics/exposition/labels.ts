@@ -24,7 +24,7 @@ export class LabelPair {
   }
 }
 
-/** In the order of their names, as Prometheus' client library writes them. */
+/** All labels of a sample, sorted by name, as Prometheus' client library writes them. */
 export class Labels {
   readonly pairs: readonly LabelPair[];
   #text: string | undefined;
@@ -51,6 +51,7 @@ export function labelsOf(values: Readonly<Record<string, string>>): Labels {
   return new Labels(Object.entries(values).map(([name, value]) => new LabelPair(name, value)));
 }
 
+/** Field numbers of client_model's metrics.proto: `name` is 1 and `value` is 2 of a LabelPair, which is field 1 of a Metric. */
 function labelField(name: string, value: string): Uint8Array {
   const pair = new ProtobufWriter(64);
   pair.string(1, name);

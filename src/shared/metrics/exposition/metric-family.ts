@@ -1,4 +1,4 @@
-/** What a page of metrics has, before it is written in a format: families of samples. Upstream: client_model's metrics.proto. */
+/** The content of a page of metrics, independent of the page's format: families of samples. Upstream: client_model's metrics.proto. */
 import type { NativeBuckets } from '../native/native-buckets.ts';
 import type { Labels } from './labels.ts';
 
@@ -16,7 +16,7 @@ export interface Sample {
   readonly value: number | HistogramValue;
   /** When the value was measured. Undefined: at the request. */
   readonly timestampMs?: number;
-  /** When a counter or histogram began at 0. The text format does not have it. */
+  /** When a counter or histogram began at 0. The text format has no field for this time. */
   readonly createdAtMs?: number;
 }
 
@@ -26,7 +26,7 @@ export interface HistogramValue {
   readonly bounds: readonly number[];
   /** The number of values in each bucket, and of those above the last bound. */
   readonly counts: ArrayLike<number>;
-  /** The same values in exponential buckets. Undefined: these are not known. The text format does not have them. */
+  /** The same values in exponential buckets. Undefined: not known. The text format has no such buckets. */
   readonly native?: NativeBuckets | undefined;
 }
 

@@ -1,7 +1,9 @@
 /** Writes fields of protobuf messages into a buffer that grows. Field numbers are below 16: their tags have one byte. */
+
+/** Wire types. */
 const [varint, fixed64, delimited] = [0, 1, 2];
 const maxVarintBytes = 10;
-/** Integers below it are computed as such, in groups of seven bits. */
+/** A varint has seven bits per byte. Bit operators truncate numbers to 32 bits, so four groups of seven bits are written at a time. */
 const fourGroups = 2 ** 28;
 
 export class ProtobufWriter {
@@ -32,7 +34,7 @@ export class ProtobufWriter {
     this.#varint(value);
   }
 
-  /** @param value an integer whose absolute value is below 2^52 */
+  /** Writes in ZigZag encoding: 0, −1, 1, −2 are 0, 1, 2, 3. @param value an integer whose absolute value is below 2^52 */
   sint(field: number, value: number): void {
     this.uint(field, value < 0 ? -2 * value - 1 : 2 * value);
   }
@@ -56,14 +58,14 @@ export class ProtobufWriter {
     this.raw(content.finish());
   }
 
-  /** A field whose content is written next, and has this length. */
+  /** Begins a field of this length. The caller writes the content next. */
   open(field: number, contentBytes: number): void {
     this.#reserve(1 + maxVarintBytes);
     this.#tag(field, delimited);
     this.#varint(contentBytes);
   }
 
-  /** A length without a tag. */
+  /** Writes a length without a tag, for a message in a stream of messages. */
   size(value: number): void {
     this.#reserve(maxVarintBytes);
     this.#varint(value);

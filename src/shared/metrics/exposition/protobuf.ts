@@ -1,6 +1,6 @@
 /**
- * Prometheus' protobuf format: each family is an `io.prometheus.client.MetricFamily` with its length before it. The numbers are those of client_model's
- * metrics.proto.
+ * Prometheus' protobuf format: each family is an `io.prometheus.client.MetricFamily` with its length before it. All field numbers and types
+ * are those of client_model's metrics.proto.
  */
 import { zeroThreshold } from '../native/bucket-key.ts';
 import type { NativeBuckets } from '../native/native-buckets.ts';
@@ -10,6 +10,7 @@ import { ProtobufWriter, varintBytes } from './protobuf-writer.ts';
 const family = { name: 1, help: 2, type: 3, metric: 4 };
 const types = { counter: 0, gauge: 1, histogram: 4 } as const;
 const metric = { gauge: 2, counter: 3, timestampMs: 6, histogram: 7 };
+/** Of Counter and of Gauge, which has no `createdAt`. */
 const number = { value: 1, createdAt: 3 };
 const histogram = {
   count: 1,
@@ -23,10 +24,17 @@ const histogram = {
   createdAt: 15,
 };
 
-const samplesPerTurn = 200;
-const nothing = new Uint8Array();
+const bucketField = { cumulativeCount: 1, upperBound: 2 };
+const spanField = { offset: 1, length: 2 };
+const timestampField = { seconds: 1, nanos: 2 };
 
-/** Yields one piece for each family, and empty ones while it is made: the length comes first. @param native with native histograms */
+const samplesPerEmptyPiece = 200;
+const emptyPiece = new Uint8Array();
+
+/**
+ * Yields each family's length and then the family as one piece, because the length must be known first. While a long family is made, yields empty pieces, so
+ * that the caller can serve other requests. @param native with native histograms
+ */
 export function* encodeProtobuf(families: Iterable<MetricFamily>, native: boolean): Generator<Uint8Array> {
   const encoder = new SampleEncoder(native);
   for (const { name, help, type, samples } of families) {
@@ -38,7 +46,7 @@ export function* encodeProtobuf(families: Iterable<MetricFamily>, native: boolea
     for (const sample of samples) {
       encoder.append(content, type, sample);
       count += 1;
-      if (count % samplesPerTurn === 0) yield nothing;
+      if (count % samplesPerEmptyPiece === 0) yield emptyPiece;
     }
     if (count === 0) continue;
     const length = new ProtobufWriter(8);
@@ -48,11 +56,13 @@ export function* encodeProtobuf(families: Iterable<MetricFamily>, native: boolea
   }
 }
 
+/** A Counter or Gauge with its value only: the tag, and a double. */
 const numberBytes = 9;
 
-/** Nearly all samples of the long pages: written without a copy. */
+/** Writes a sample with one number, as nearly all samples of the long pages are, without an intermediate buffer. */
 function appendNumber(content: ProtobufWriter, field: number, labels: Uint8Array, value: number, timestampMs: number | undefined): void {
   const timestamp = timestampMs === undefined ? undefined : Math.trunc(timestampMs);
+  // The 2: tag and length of the Counter or Gauge. The 1: the tag of the timestamp.
   content.open(family.metric, labels.length + 2 + numberBytes + (timestamp === undefined ? 0 : 1 + varintBytes(timestamp)));
   content.raw(labels);
   content.open(field, numberBytes);
@@ -60,7 +70,7 @@ function appendNumber(content: ProtobufWriter, field: number, labels: Uint8Array
   if (timestamp !== undefined) content.uint(metric.timestampMs, timestamp);
 }
 
-/** Its writers are used again for each sample. */
+/** Encodes single samples. Its three buffers are used again for each sample. */
 class SampleEncoder {
   readonly #native: boolean;
   readonly #value = new ProtobufWriter(1024);
@@ -99,8 +109,8 @@ class SampleEncoder {
     for (const [i, bound] of bounds.entries()) {
       cumulative += counts[i]!;
       this.#part.clear();
-      this.#part.uint(1, cumulative);
-      this.#part.double(2, bound);
+      this.#part.uint(bucketField.cumulativeCount, cumulative);
+      this.#part.double(bucketField.upperBound, bound);
       this.#value.message(histogram.bucket, this.#part);
     }
     if (this.#native && native) this.#nativeHistogram(native);
@@ -111,12 +121,13 @@ class SampleEncoder {
     this.#value.double(histogram.zeroThreshold, zeroThreshold);
     this.#value.uint(histogram.zeroCount, native.zeroCount);
     const sorted = [...native.counts].sort(([a], [b]) => a - b);
-    for (const [sign, fields] of [histogram.negative, histogram.positive].map((each, i) => [1 - i, each] as const)) {
-      const { spans, deltas } = toSpans(sorted.filter(([key]) => (key & 1) === sign).map(([key, count]) => [key >> 1, count]));
+    // The lowest bit of a bucket's key is 1 for negative values, the other bits are its index (bucketKey).
+    for (const [signBit, fields] of [[1, histogram.negative] as const, [0, histogram.positive] as const]) {
+      const { spans, deltas } = toSpans(sorted.filter(([key]) => (key & 1) === signBit).map(([key, count]) => [key >> 1, count]));
       for (const { offset, length } of spans) {
         this.#part.clear();
-        this.#part.sint(1, offset);
-        this.#part.uint(2, length);
+        this.#part.sint(spanField.offset, offset);
+        this.#part.uint(spanField.length, length);
         this.#value.message(fields.span, this.#part);
       }
       for (const delta of deltas) this.#value.sint(fields.delta, delta);
@@ -126,20 +137,21 @@ class SampleEncoder {
   /** google.protobuf.Timestamp */
   #timestamp(field: number, ms: number): void {
     this.#part.clear();
-    this.#part.uint(1, Math.trunc(ms / 1000));
-    this.#part.uint(2, Math.trunc(ms % 1000) * 1_000_000);
+    this.#part.uint(timestampField.seconds, Math.trunc(ms / 1000));
+    this.#part.uint(timestampField.nanos, Math.trunc(ms % 1000) * 1_000_000);
     this.#value.message(field, this.#part);
   }
 }
 
 interface Span {
-  /** From the end of the span before, or from bucket 0. */
+  /** The number of empty buckets since the end of the span before; for the first span, the index of its first bucket. */
   readonly offset: number;
   length: number;
 }
 
 /**
- * A gap of one or two buckets is filled with empty ones, a longer gap begins a new span. Upstream: makeBuckets of histogram.go.
+ * Converts counts to runs of adjacent buckets (spans), and to the difference of each count from the one before (deltas). A gap of one or two buckets is filled
+ * with empty buckets; after a longer gap a new span begins. Upstream: makeBuckets of histogram.go.
  * @param buckets indexes with counts, ascending
  */
 export function toSpans(buckets: readonly (readonly [number, number])[]): {

@@ -33,7 +33,7 @@ function linesOf(name: string, { labels, value, timestampMs }: Sample): string {
   return pairs === '' ? `${name} ${formatNumber(value)}${stamp}\n` : `${name}{${pairs}} ${formatNumber(value)}${stamp}\n`;
 }
 
-/** A cgroup's time is that of dozens of its samples, and takes longer to format than the rest of a line. */
+/** Rendered timestamps: dozens of samples of a cgroup have the same time, which takes longer to format than the rest of their line. */
 const stamps = new Map<number, string>();
 const maxStamps = 4096;
 
@@ -67,6 +67,6 @@ export function formatNumber(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   const text = value.toExponential();
-  // Two digits of the exponent at least.
+  // Go writes at least two digits of the exponent.
   return text.at(-3) === 'e' ? `${text.slice(0, -1)}0${text.at(-1)}` : text;
 }

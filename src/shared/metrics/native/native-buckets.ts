@@ -1,5 +1,5 @@
 /**
- * A native histogram's buckets: sparse, and at most 160; the next value beyond them doubles the width of all. Pure.
+ * The non-empty buckets of a native histogram, at most 160. A value that needs one more doubles the width of all buckets. Pure.
  * Upstream: limitBuckets and doubleBucketWidth of histogram.go, client_golang v1.24.
  */
 import { bucketKey, coarsestSchema, finestSchema, maxNativeBuckets, widerKey } from './bucket-key.ts';
@@ -35,14 +35,14 @@ export class NativeBuckets {
     this.#limit();
   }
 
-  /** Adds the values of another one, at the coarser of the two resolutions. */
+  /** Adds the values of another histogram, at the coarser of the two resolutions. */
   add(other: NativeBuckets): void {
     while (this.#schema > other.#schema) this.#widen();
-    const times = other.#schema - this.#schema;
+    const widenings = other.#schema - this.#schema;
     this.zeroCount += other.zeroCount;
     for (const [key, count] of other.#counts) {
       let wider = key;
-      for (let i = 0; i < times; i += 1) wider = widerKey(wider);
+      for (let i = 0; i < widenings; i += 1) wider = widerKey(wider);
       this.#add(wider, count);
     }
     this.#limit();

@@ -1,6 +1,6 @@
 /**
- * Native buckets in shared memory: one writer, readers without locks. All of it is 0 at first. A reader that meets the writer while it rewrites the table
- * gets nothing; the caller compares the total with the number of values, which finds all else that is half written.
+ * Native buckets in shared memory: one writer, readers without locks. A new table is all zeros. A reader gets nothing while the writer rewrites the table. The
+ * reader's caller finds every other half-written state: there the buckets do not add up to the histogram's number of values.
  */
 import { bucketKey, coarsestSchema, finestSchema, maxNativeBuckets, widerKey } from './bucket-key.ts';
 import { NativeBuckets } from './native-buckets.ts';
@@ -9,9 +9,9 @@ const headBytes = 8;
 const keysBytes = maxNativeBuckets * Int32Array.BYTES_PER_ELEMENT;
 export const nativeTableBytes = headBytes + keysBytes + (1 + maxNativeBuckets) * Float64Array.BYTES_PER_ELEMENT;
 
-/** How often the width was doubled, and the number of buckets. */
+/** Indices in the head: how often the width was doubled, and the number of buckets. */
 const [widenedCell, sizeCell] = [0, 1];
-/** The size while the table is rewritten. It stays in a table whose thread ended then: it is not used again. */
+/** The value of `sizeCell` while the table is rewritten. It stays when the thread dies meanwhile; the table is then never used again. */
 const rewriting = -1;
 
 export class NativeTable {
@@ -64,7 +64,7 @@ export class NativeTable {
     return finestSchema - Atomics.load(this.#head, widenedCell);
   }
 
-  /** Returns false at the coarsest resolution: the value is not counted, and the total shows it. */
+  /** Doubles the width of all buckets. Returns false at the coarsest resolution: the value is then in no bucket, and readers see that the total is wrong. */
   #widen(): boolean {
     if (this.#schema() <= coarsestSchema) return false;
     const merged = new Map<number, number>();
