@@ -17,7 +17,7 @@ const defaultPeriodUs = 100_000;
 /** The kernel's minimum CFS quota, 1 ms. */
 const minQuotaUs = 1000;
 
-/** The page size of amd64, and of arm64 kernels with 4 KiB pages. The kernel rounds memory.high to its own. */
+/** The page size of amd64, and of arm64 kernels with 4 KiB pages. The kernel rounds memory.high to its own page size. */
 const pageBytes = 4096;
 
 /** An absent value leaves the kernel's value. */
@@ -47,12 +47,16 @@ export function quotaFromMilliCPU(milliCPU: number, periodUs: number): number {
   return milliCPU === 0 ? 0 : Math.max(Math.floor((milliCPU * periodUs) / milliPerCPU), minQuotaUs);
 }
 
-/** Converts cgroup v1's cpu.shares (2 to 262144) to v2's cpu.weight (1 to 10000). */
+/**
+ * Converts cgroup v1's cpu.shares (2 to 262144) to v2's cpu.weight (1 to 10000). Linear: 262,142 and 9999 are the differences between the ends of
+ * the two ranges.
+ */
 export function weightFromShares(shares: number): number {
   if (shares >= maxShares) return 10_000;
   return 1 + Math.floor(((shares - minShares) * 9999) / 262_142);
 }
 
+/** The inverse of `weightFromShares`, up to rounding. */
 export function sharesFromWeight(weight: number): number {
   return minShares + Math.floor(((weight - 1) * 262_142) / 9999);
 }
@@ -89,6 +93,7 @@ export interface PodCgroupOptions {
 export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): CgroupResources {
   const skipPodLevel = !options.podLevelResources;
   const requests = podRequests(pod, { skipPodLevel });
+  // Whether every container has a limit. Only then the sum of the limits bounds the pod.
   const declared = { cpu: true, memory: true };
   const limits = podLimits(pod, {
     skipPodLevel,
@@ -130,7 +135,7 @@ function withoutPodLevel(pod: Pod): Pick<Pod, 'spec' | 'status'> {
   return { spec, ...(pod.status && { status: pod.status }) };
 }
 
-/** The kernel never reclaims the memory of a Guaranteed pod, and that of a Burstable pod only when there is no other. */
+/** Protects the requested memory: the kernel never reclaims that of a Guaranteed pod, and that of a Burstable pod only if nothing else is left. */
 export function memoryReservation(qos: QosClass, requestBytes: number): Record<string, string> {
   return requestBytes <= 0 ? {} : { [qos === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(requestBytes) };
 }
@@ -140,8 +145,8 @@ function unifiedMemory(files: Readonly<Record<string, string>>): Pick<CgroupReso
 }
 
 /**
- * Returns the file above whose value the kernel throttles, between request and limit. Empty when the memory is guaranteed, not limited, or not
- * throttled (upstream memoryHighForPod).
+ * Returns the value of `memory.high`, above which the kernel throttles the pod: the request plus a share (the factor) of the distance from request
+ * to limit, rounded down to whole pages. Empty when the memory is guaranteed, not limited, or not throttled (upstream memoryHighForPod).
  */
 export function memoryHigh(requestBytes: number, limitBytes: number, throttlingFactor: number | null): Record<string, string> {
   if (throttlingFactor === null || limitBytes <= 0 || (requestBytes === limitBytes && requestBytes !== 0)) return {};

@@ -1,7 +1,8 @@
 /** Finds the cgroup of a process in the text of /proc/<pid>/cgroup. Pure. */
 
 /**
- * From the lines `4:memory:/a` (v1) or `0::/a` (v2). Empty on v1 when cpu and memory have different paths: there is no one cgroup then.
+ * Parses lines such as `4:memory:/a` (v1) or `0::/a` (v2). Returns an empty text when the paths of cpu and memory differ on v1: the process then
+ * has no single cgroup.
  * Upstream: getContainer of pkg/kubelet/cm/container_manager_linux.go.
  */
 export function cgroupOfProcess(text: string): string {
@@ -12,6 +13,6 @@ export function cgroupOfProcess(text: string): string {
   const cpu = paths.get('cpu');
   if (cpu === undefined) return paths.get('') ?? '';
   if (cpu !== paths.get('memory')) return '';
-  // The systemd hierarchy has the unit, also when no controller is enabled for it.
+  // The hierarchy `name=systemd` names the process's unit, even when the unit has no cgroup of its own for cpu and memory.
   return paths.get('name=systemd') ?? cpu;
 }

@@ -1,12 +1,13 @@
 /**
- * The values of the cgroup of all pods (here under `Guaranteed`, whose pods are directly below it) and of the cgroups of the other QoS classes that depend on
- * no pod. Pure. Main adds what depends on the pods, and sets the values; the sync pool creates a cgroup that is missing before a pod starts.
+ * Computes the cgroup values that depend on no pod: those of the cgroup of all pods (here under `Guaranteed`, because the Guaranteed pods are directly below it)
+ * and of the cgroups of the other QoS classes. Pure. Main adds the values that depend on the pods, and sets all of them. The sync pool creates a missing cgroup
+ * before a pod starts.
  * Upstream: Start in pkg/kubelet/cm/qos_container_manager_linux.go.
  */
 import type { QosClass } from '../kubernetes/qos-class.ts';
 import { minShares, type CgroupResources } from './cgroup-values.ts';
 
-/** Large enough to never limit (upstream setHugePagesUnbounded). A power of two, which a double represents exactly. */
+/** A limit that is never reached (upstream setHugePagesUnbounded). A double represents a power of two exactly. */
 const unboundedBytes = 2 ** 62;
 
 /** @param hugePageSizes of this host, such as `2MB` */

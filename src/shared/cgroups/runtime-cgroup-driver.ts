@@ -4,7 +4,7 @@
  */
 import type { CgroupDriver } from './cgroup-names.ts';
 
-/** By the number in the cell. 0: not reported. */
+/** The driver for each number in the cell. 0: the runtime has not reported a driver. */
 const drivers: readonly (CgroupDriver | undefined)[] = [undefined, 'cgroupfs', 'systemd'];
 
 export function createRuntimeCgroupDriver(): SharedArrayBuffer {
@@ -15,7 +15,7 @@ export function setRuntimeCgroupDriver(cell: SharedArrayBuffer, driver: CgroupDr
   Atomics.store(new Int32Array(cell), 0, Math.max(0, drivers.indexOf(driver ?? undefined)));
 }
 
-/** Undefined: not reported. The configured driver is used then. */
+/** Undefined when the runtime has not reported a driver: the caller then uses the configured one. */
 export function runtimeCgroupDriver(cell: SharedArrayBuffer): CgroupDriver | undefined {
   return drivers[Atomics.load(new Int32Array(cell), 0)];
 }

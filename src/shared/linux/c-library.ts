@@ -17,7 +17,7 @@ export interface CLibrary {
 /**
  * Returns a function that binds the declared functions at its first call, because most threads never need them. `load(null)` opens no file, since the C
  * library is in the process. koffi is loaded then too: terminating a thread while its addon loads ends the whole process (a fatal error of Node's addon
- * interface). `errno` is that of the last blocking call; in a callback, of its call.
+ * interface). `errno` returns the number of the last blocking call; in the callback of an asynchronous call, the number of that call.
  */
 export function bindAtFirstUse<F extends object>(declare: (c: CLibrary) => F): () => F & { readonly errno: () => number } {
   let bound: (F & { readonly errno: () => number }) | undefined;

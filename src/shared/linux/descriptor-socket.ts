@@ -7,6 +7,7 @@ import { bindAtFirstUse, type AsyncCall } from './c-library.ts';
 import { toError } from './native.ts';
 import { toAddress } from './send-datagram.ts';
 
+/** From sys/socket.h and bits/socket.h. The same numbers on x86-64 and arm64. */
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;
 const SOCK_CLOEXEC = 0o2000000;
@@ -30,7 +31,7 @@ interface MessageHeader {
   readonly iov: readonly { readonly base: Buffer; readonly length: number }[];
   readonly iovLength: number;
   readonly control: Buffer;
-  /** Written by the call, as `flags`. */
+  /** The call writes this field and `flags`. */
   controlLength: number;
   flags: number;
 }
@@ -70,7 +71,7 @@ const library = bindAtFirstUse<Functions>(({ func, koffi, library: all }) => {
 export interface Received {
   /** Empty: the other side has closed the connection. */
   readonly data: Buffer;
-  /** The receiver owns them. */
+  /** The receiver owns the descriptors and must close them. */
   readonly descriptors: readonly number[];
 }
 
@@ -138,7 +139,7 @@ export class DescriptorSocket {
     if (this.#isClosed) return;
     this.#isClosed = true;
     library().shutdown(this.#fd, SHUT_RDWR);
-    // Another file could get the number while a thread still uses it.
+    // A thread may still use the descriptor, whose number another file could get. The last call closes it.
     if (this.#calls === 0) closeDescriptor(this.#fd);
   }
 
@@ -158,7 +159,7 @@ export class DescriptorSocket {
   }
 }
 
-/** Reads the control messages of recvmsg(2). */
+/** Reads the control messages of recvmsg(2): each has a size_t length, an int level, an int type, and its data, and begins at a multiple of 8 bytes. */
 export function readDescriptors(control: Buffer): number[] {
   const descriptors: number[] = [];
   for (let at = 0; at + controlHeaderBytes <= control.length;) {

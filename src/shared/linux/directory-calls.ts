@@ -49,7 +49,7 @@ const openFlags = openPath | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const bufferSize = 256;
 /** The type lacks 'buffer', which readdir's type has. */
 const readerOptions = { encoding: 'buffer' as BufferEncoding, bufferSize };
-/** From about this size on, unlinking a file takes a disk long. */
+/** Unlinking a larger file may take long on a disk, so it must not block the thread. */
 const largeFileBytes = 1024 * 1024;
 
 /** Closing an O_PATH handle never waits. */

@@ -1,10 +1,12 @@
 /**
- * Asks the kernel whether a file is open for writing (fcntl(2), F_SETLEASE): it grants a read lease only while nobody has. The lease is given
- * back at once. Somebody who opens the file for writing in between would cause a signal, so the signal is one that is ignored by default.
+ * Finds out whether a file is open for writing: the kernel grants a read lease (fcntl(2), F_SETLEASE) only while no process has the file open for writing.
+ * The lease is given back at once. A process that opens the file for writing in between would cause a signal, so SIGURG is chosen, which is ignored
+ * by default.
  */
 import { constants } from 'node:os';
 import { bindAtFirstUse } from './c-library.ts';
 
+/** From fcntl.h. */
 const F_SETSIG = 10;
 const F_SETLEASE = 1024;
 const F_RDLCK = 0;
@@ -17,7 +19,7 @@ interface Functions {
 const library = bindAtFirstUse<Functions>(({ func }) => ({ fcntl: func('int fcntl(int fd, int cmd, ...)') }));
 
 /**
- * `fd` must be open for reading only. Undefined: the file system or a missing capability does not allow the question.
+ * `fd` must be open for reading only. Undefined: the file system has no leases, or the kubelet lacks the capability for one.
  */
 export function hasWriter(fd: number): boolean | undefined {
   const { fcntl, errno } = library();

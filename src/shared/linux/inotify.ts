@@ -1,6 +1,6 @@
 /**
- * inotify(7) through koffi, for events that Node's watch does not report: it has no event for an open, and the same one for a removal and a
- * creation. Nothing wakes the reader: the descriptor is non-blocking, and the caller reads it when it has another reason to run.
+ * inotify(7) through koffi, for events that Node's watch does not report: Node has no event for an open, and the same event for a removal and
+ * a creation. Nothing wakes the reader: the descriptor is non-blocking, and the caller reads it when it has another reason to run.
  */
 import { closeSync, readSync } from 'node:fs';
 import { getSystemErrorName } from 'node:util';

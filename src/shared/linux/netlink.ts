@@ -6,7 +6,7 @@ import { endianness } from 'node:os';
 import { bindAtFirstUse, type AsyncCall } from './c-library.ts';
 import { toError } from './native.ts';
 
-/** The types of linux/rtnetlink.h: a request, and the answer's messages. */
+/** Message types of linux/rtnetlink.h: `get…` is a request, `new…` a message of the answer. */
 export const Rtnetlink = { newLink: 16, getLink: 18, newAddress: 20, getAddress: 22 } as const;
 
 export interface NetlinkMessage {
@@ -22,12 +22,14 @@ const NETLINK_ROUTE = 0;
 const MSG_DONTWAIT = 0x40;
 /** NLM_F_REQUEST and NLM_F_DUMP. */
 const dumpFlags = 0x301;
+/** NLMSG_ERROR and NLMSG_DONE. */
 const messageError = 2;
 const messageDone = 3;
+/** struct nlmsghdr: the length (u32), the type (u16), the flags (u16), and eight bytes that are not used here. */
 const headerBytes = 16;
 /** The kernel's datagrams have at most 32 KiB. */
 const datagramBytes = 64 * 1024;
-/** Some 1.5 KiB are one interface: a node with 10,000 interfaces. */
+/** Room for a node with 10,000 interfaces, of about 1.5 KiB each. */
 const maxBytes = 16 * 1024 * 1024;
 
 interface Functions {
@@ -68,7 +70,7 @@ export async function dumpNetlink(requestType: number): Promise<NetlinkMessage[]
   }
 }
 
-/** A header, and an address family of zero: all. */
+/** Returns a header and an address family of 0, which means all families. */
 function toDumpRequest(type: number): Buffer {
   const request = Buffer.alloc(headerBytes + 4);
   const view = toView(request);
@@ -78,7 +80,7 @@ function toDumpRequest(type: number): Buffer {
   return request;
 }
 
-/** Splits a datagram into messages. `isLast` when the dump ends with it. Throws when the kernel reports an error. */
+/** Splits a datagram into messages. `isLast`: the dump ends with this datagram. Throws when the kernel reports an error. */
 export function parseNetlink(datagram: Buffer): { messages: NetlinkMessage[]; isLast: boolean } {
   const view = toView(datagram);
   const messages: NetlinkMessage[] = [];
@@ -95,7 +97,7 @@ export function parseNetlink(datagram: Buffer): { messages: NetlinkMessage[]; is
   return { messages, isLast: false };
 }
 
-/** Returns the attributes that follow a message's fixed part, by their type. */
+/** Returns the attributes that follow a message's fixed part, by their type. struct rtattr: the length (u16) and the type (u16) before the value. */
 export function parseAttributes(payload: Buffer, fixedBytes: number): Map<number, Buffer> {
   const view = toView(payload);
   const attributes = new Map<number, Buffer>();
@@ -114,6 +116,7 @@ export function toView(bytes: Buffer): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
+/** NLMSG_ALIGN and RTA_ALIGN: messages and attributes begin at multiples of four bytes. */
 function align(length: number): number {
   return (length + 3) & ~3;
 }

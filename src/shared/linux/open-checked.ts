@@ -22,7 +22,7 @@ const readFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
 /** The kernel's suffix for the path of an unlinked file. */
 const deletedSuffix = / \(deleted\)$/;
 
-/** Follows symlinks. `check` throws to prevent the opening. Rejects with its error or the system's. The caller closes the handle. */
+/** Follows symlinks. `check` throws to prevent the opening. Rejects with the error of `check` or of the system. The caller closes the handle. */
 export async function openChecked(path: string, check: (location: FileLocation) => void | Promise<void>): Promise<OpenedFile> {
   const locationHandle = await open(path, openPath);
   try {

@@ -1,6 +1,7 @@
 /**
  * poll(2) and eventfd(2) through koffi, for events that Node cannot wait for: POLLPRI, and descriptors that are neither pipes nor sockets. A wait occupies one
- * of libuv's file threads until it ends: `bin/kubelet` has one for this. A worker that ends, and process.exit(), wait for it too, so waits must be short.
+ * of libuv's file threads until it ends: `bin/kubelet` starts an additional one for this. The end of a worker and process.exit() are delayed until the wait ends, so
+ * waits must be short.
  */
 import { writeSync, readSync } from 'node:fs';
 import { getSystemErrorName } from 'node:util';
@@ -17,7 +18,7 @@ export interface PollRequest {
 
 const EFD_NONBLOCK = 0o4000;
 const EFD_CLOEXEC = 0o2000000;
-/** struct pollfd: an int and two shorts. */
+/** struct pollfd: the descriptor (an int), the requested events and the returned events (two shorts). */
 const requestBytes = 8;
 const EINTR = 4;
 
@@ -33,7 +34,7 @@ const library = bindAtFirstUse<Functions>(({ func }) => ({
   close: func('int close(int fd)'),
 }));
 
-/** Resolves with the bits of each request, `error` among them, as soon as one has any; with zeros at the time-out. */
+/** Resolves with the returned events of each request, `error` included, as soon as a request has any; with zeros at the time-out. */
 export async function poll(requests: readonly PollRequest[], timeoutMs: number): Promise<number[]> {
   const buffer = Buffer.alloc(requests.length * requestBytes);
   for (const [index, { fd, events }] of requests.entries()) {
@@ -48,11 +49,11 @@ export async function poll(requests: readonly PollRequest[], timeoutMs: number):
       else reject(new Error(`poll: ${getSystemErrorName(-errno)}`));
     });
   });
-  // The buffer stays referenced until here.
+  // This use keeps the buffer from being collected while the call writes to it.
   return requests.map((_, index) => buffer.readInt16LE(index * requestBytes + 6));
 }
 
-/** A counter of the kernel that is readable when something was added. It outlives a worker that is terminated: close it. */
+/** A counter of the kernel that is readable when something was added. The descriptor stays open when its worker is terminated, so somebody must close it. */
 export class EventFd {
   readonly fd: number;
   readonly #value = Buffer.alloc(8);
@@ -64,13 +65,13 @@ export class EventFd {
     if (this.fd < 0) throw new Error(`eventfd: ${getSystemErrorName(-library().errno())}`);
   }
 
-  /** Ends polls for it. */
+  /** Adds to the counter, which ends polls that wait for this descriptor. */
   notify(): void {
     this.#value.writeBigUInt64LE(1n);
     if (!this.#closed) writeSync(this.fd, this.#value);
   }
 
-  /** Forgets what was added. */
+  /** Sets the counter to 0. */
   reset(): void {
     try {
       readSync(this.fd, this.#value);

@@ -19,6 +19,7 @@ export interface ProcessStat {
 /** Parses `/proc/<pid>/stat`. The command in parentheses may contain any character, so the fields are counted from its end. */
 export function parseProcessStat(text: string): ProcessStat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  // By its number in proc(5), which counts from 1. The first two, PID and command, are cut off.
   const field = (number: number) => Number(fields[number - 3]);
   return { threads: field(20), startTicks: field(22), virtualMemoryBytes: field(23) };
 }

@@ -1,6 +1,6 @@
 /**
- * The content of /etc/projects (`1048577:/a/directory`) and /etc/projid (`volume1048577:1048577`), in which upstream and the tools of XFS find the projects of
- * directories (upstream pkg/volume/util/fsquota/project.go). Lines of others stay as they are. Pure.
+ * Reads and edits the content of /etc/projects (`1048577:/a/directory`) and /etc/projid (`volume1048577:1048577`), in which upstream and the tools of XFS find the
+ * quota projects of directories (upstream pkg/volume/util/fsquota/project.go). Lines that others wrote stay as they are. Pure.
  */
 
 export interface ProjectFiles {
@@ -10,7 +10,7 @@ export interface ProjectFiles {
 
 /** Upstream's FirstQuota. */
 const firstProject = 1_048_577;
-/** Upstream's maxUnusedQuotasToSearch: projects that no file names, but that have files. */
+/** Upstream's maxUnusedQuotasToSearch: so many IDs that neither file names, but whose project has files, are skipped before the search fails. */
 const maxUnnamed = 128;
 
 interface Line {
@@ -50,8 +50,8 @@ export function projectsByDirectory(projects: string): Map<string, number> {
 }
 
 /**
- * Adds a directory to a project of its own. One that has a project keeps it.
- * @param hasFiles whether files of a project exist that no line names
+ * Gives a directory a project of its own. A directory that has a project keeps it.
+ * @param hasFiles whether a project that no line names has files
  */
 export function addDirectory(
   files: ProjectFiles,
@@ -82,7 +82,7 @@ function chooseProject(named: ReadonlySet<number | undefined>, hasFiles: (id: nu
   throw new Error('cannot find available quota ID');
 }
 
-/** Removes the directories below the folder, and the names of projects that have no other. */
+/** Removes the directories below the folder, and the names of projects that then have no directory. */
 export function removeDirectoriesBelow(files: ProjectFiles, folder: string): ProjectFiles {
   const isBelow = ({ value }: Line) => value?.startsWith(`${folder}/`) === true;
   const projects = linesOf(files.projects, parseProject);

@@ -20,7 +20,7 @@ const libc = bindAtFirstUse<Functions>(({ func }) => ({
   syscall: func('long syscall(long number, long fd, long command, long id, _Inout_ uint8_t *result)'),
 }));
 
-/** FS_IOC_FSGETXATTR, FS_IOC_FSSETXATTR, FS_XFLAG_PROJINHERIT and struct fsxattr of linux/fs.h. */
+/** FS_IOC_FSGETXATTR, FS_IOC_FSSETXATTR, FS_XFLAG_PROJINHERIT, the size of struct fsxattr, and its offsets of fsx_xflags and fsx_projid (linux/fs.h). */
 const getAttributes = 0x801c581f;
 const setAttributes = 0x401c5820;
 const inheritFlag = 0x200;
@@ -29,7 +29,7 @@ const attributeAt = { flags: 0, project: 12 } as const;
 
 /** The same number on x86-64 and arm64. */
 const quotactlFd = 443;
-/** QCMD(Q_GETQUOTA, PRJQUOTA) and struct if_dqblk of linux/quota.h. The kernel serves it for XFS too. */
+/** QCMD(Q_GETQUOTA, PRJQUOTA), the size of struct if_dqblk, and its offsets of dqb_curspace and dqb_curinodes (linux/quota.h). Also for XFS. */
 const getProjectQuota = 0x800007 * 256 + 2;
 const usageLength = 72;
 const usageAt = { bytes: 16, inodes: 40 } as const;
@@ -40,13 +40,13 @@ function readAttributes(directory: number): DataView {
   return new DataView(attributes.buffer);
 }
 
-/** The project that the directory gives to what is created in it; 0: none. */
+/** Returns the project that files and directories created in this directory get; 0: none. */
 export function inheritedProject(directory: number): number {
   const attributes = readAttributes(directory);
   return (attributes.getUint32(attributeAt.flags, true) & inheritFlag) === 0 ? 0 : attributes.getUint32(attributeAt.project, true);
 }
 
-/** Gives the directory itself to the project too. */
+/** Sets the project of the directory itself, and of what is created in it. */
 export function setInheritedProject(directory: number, project: number): void {
   const attributes = readAttributes(directory);
   attributes.setUint32(attributeAt.flags, attributes.getUint32(attributeAt.flags, true) | inheritFlag, true);
@@ -54,7 +54,7 @@ export function setInheritedProject(directory: number, project: number): void {
   if (libc().ioctl(directory, setAttributes, new Uint8Array(attributes.buffer)) !== 0) throw toError('ioctl', libc().errno());
 }
 
-/** Of the file's filesystem. Throws ESRCH when it does not count projects. */
+/** Returns the usage of a project on the filesystem of `fd`. Throws ESRCH when that filesystem does not count projects. */
 export function projectUsage(fd: number, project: number): ProjectUsage {
   const usage = new Uint8Array(usageLength);
   if (libc().syscall(quotactlFd, fd, getProjectQuota, project, usage) !== 0) {

@@ -28,7 +28,7 @@ const hardMaxDepth = 256;
 const entriesPerRead = 8;
 /** Entries between two yields: some milliseconds of a thread that hundreds of pods share. */
 const entriesPerIteration = 200;
-/** After this many passes over a directory, a process must still be adding files. */
+/** A directory that is not empty after this many passes must still be getting new files. */
 const maxPasses = 16;
 
 /** Removes `path` and everything below it. Succeeds when it does not exist. Rejects with an Error that names the path that could not be removed. */

@@ -44,6 +44,7 @@ export function parseResolvConf(text: string): ResolvConf {
     if (!keyword || keyword.startsWith('#')) continue;
     if (keyword === 'nameserver') {
       const [server] = values;
+      // Upstream's text, with its space at the end.
       if (server === undefined) throw new Error('nameserver list is empty ');
       servers.push(server);
     } else if (keyword === 'search') {

@@ -25,8 +25,9 @@ export type PluginExit =
  */
 const defaultDeadlineMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
-/** Enough for an error message. */
+/** Enough for an error message. A plugin may print it in several chunks. */
 const maxErrorBytes = 2048;
+const maxErrorChunks = 16;
 
 /** Rejects when an argument or a variable contains a NUL. */
 export function runPlugin(
@@ -62,7 +63,7 @@ export function runPlugin(
       else stdout.push(chunk);
     });
     child.stderr?.on('data', (chunk: Buffer) => {
-      if (stderr.length < 16) stderr.push(chunk.subarray(0, maxErrorBytes));
+      if (stderr.length < maxErrorChunks) stderr.push(chunk.subarray(0, maxErrorBytes));
     });
     child.on('error', (err: NodeJS.ErrnoException) => {
       const isMissing = err.code === 'ENOENT' || err.code === 'EACCES' || err.code === 'ENOTDIR';

@@ -8,8 +8,8 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file, by default readable only by root. After a crash of the host, the file has the new content if this had resolved; otherwise
- * it has the complete old or the complete new content.
+ * Replaces a file, by default readable only by root. After a crash of the host, the file has the new content if the returned promise had resolved;
+ * otherwise it has the complete old or the complete new content.
  * @param temporary a path in the same folder that no other writer uses at the same time
  */
 export async function writeDurably(path: string, temporary: string, content: string, mode = 0o600): Promise<void> {
@@ -30,8 +30,8 @@ export interface Replacement {
 }
 
 /**
- * As `replaceSynced`, for several files. None is replaced before the contents of all are on the disk; then they are replaced in this order. If one can't be
- * written, all keep their content.
+ * As `replaceSynced`, for several files. No file is replaced before the new contents of all are on the disk; then the files are replaced in this order. If a
+ * content can't be written, all files keep their old content.
  */
 export async function replaceAllSynced(files: readonly Replacement[], mode = 0o600): Promise<void> {
   try {

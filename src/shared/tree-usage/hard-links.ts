@@ -1,6 +1,6 @@
 /**
- * Counts a file with several hard links once, as du does. Of a tree with very many of them the further ones count as a share of each link, which gives the same
- * sum if all links are in the tree. So a tenant can't fill the memory with its links.
+ * Counts a file with several hard links once, as du does. Remembers at most `maxSeen` such files, so that a tenant can't fill the memory. For further files each of
+ * n links counts as 1/n of the file, which gives the same sum if all links are in the tree.
  */
 export class HardLinks {
   readonly #seen = new Set<number>();

@@ -8,13 +8,13 @@ import { TreeWalk } from './tree-walk.ts';
 import { usageOfProject } from './usage-of-project.ts';
 
 const walks = new Map<string, TreeWalk>();
-/** On a slow disk a slice waits more than it computes. */
+/** The limit in elapsed time, besides the limits in CPU time: on a slow disk, a walk waits more than it computes. */
 const maxRequestMs = 1000;
 
 type Measure = HelperOperations['measureTrees'];
 
 export function measureTrees({ trees, forget, treeCpuMs, totalCpuMs }: Measure['request']): Measure['reply'] {
-  for (const id of forget) end(id);
+  for (const id of forget) endWalk(id);
   const beganCpuMs = cpuMs();
   const beganAtMs = performance.now();
   const isOver = (sinceCpuMs: number, maxCpuMs: number) =>
@@ -33,7 +33,7 @@ function measure({ id, path, keep, project }: TreeRequest, isSliceOver: () => bo
   // Null: the filesystem does not count this directory, so it is walked.
   const usage = project === undefined ? null : usageOfProject(path, project);
   if (usage) {
-    end(id);
+    endWalk(id);
     return { outcome: 'done', ...usage, isIncomplete: false, isFromQuota: true };
   }
   try {
@@ -48,18 +48,18 @@ function measure({ id, path, keep, project }: TreeRequest, isSliceOver: () => bo
     walks.delete(id);
     return { outcome: isDone ? 'done' : 'stopped', bytes, inodes, isIncomplete };
   } catch (err) {
-    end(id);
+    endWalk(id);
     const { code } = err as NodeJS.ErrnoException;
     return { outcome: 'failed', bytes: 0, inodes: 0, isIncomplete: true, message: messageOf(err), ...(code === undefined ? {} : { code }) };
   }
 }
 
-function end(id: string): void {
+function endWalk(id: string): void {
   walks.get(id)?.close();
   walks.delete(id);
 }
 
-/** Of this thread since its start. */
+/** The CPU time of this thread since its start. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -1,6 +1,6 @@
 /**
  * The system calls of a walk, through koffi: relative to a directory's handle, with names as bytes, without an object for each file. A file costs 2.5 µs, a
- * tenth of Node's lstat. They block: on a filesystem that may hang, only the helper process may call them.
+ * tenth of Node's lstat. The calls block: on a filesystem that may hang, only the helper process may call them.
  */
 import { constants } from 'node:fs';
 import { bindAtFirstUse } from '../linux/c-library.ts';
@@ -25,7 +25,7 @@ const libc = bindAtFirstUse<Functions>(({ func }) => ({
 /** What a walk needs to know of a file. Reused for each file. */
 export interface FileFacts {
   isDirectory: boolean;
-  /** Of 512 bytes each, whatever the filesystem's own blocks are. */
+  /** Allocated blocks of 512 bytes each, whatever the size of the filesystem's own blocks is. */
   blocks: number;
   /** The number of its names (hard links). */
   links: number;
@@ -35,21 +35,25 @@ export interface FileFacts {
   mount: number;
 }
 
+/** O_CLOEXEC and AT_FDCWD of fcntl.h. */
 const closeOnExec = 0o2000000;
-const openFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | closeOnExec;
 const currentDirectory = -100;
+const openFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | closeOnExec;
+
 const thisFile = Buffer.from('\0');
 const parentName = Buffer.from('..\0');
 const seekSet = 0;
 
-/** linux/stat.h. The attributes that the kernel has at hand suffice: a network filesystem is not asked. */
+/** Flags, masks, and offsets in struct statx (linux/stat.h). With `dontSync`, a network filesystem returns cached attributes without a request to its server. */
 const statxFlags = { noFollow: 0x100, noAutomount: 0x800, emptyPath: 0x1000, dontSync: 0x4000 } as const;
 const statxMask = { basic: 0x7ff, mount: 0x1000 } as const;
 const at = { mask: 0, links: 16, mode: 28, inode: 32, blocks: 48, major: 136, minor: 140, mount: 144 } as const;
 const two32 = 2 ** 32;
+/** S_IFMT and S_IFDIR. */
 const formatMask = 0o170000;
 const directoryFormat = 0o040000;
 
+/** One struct statx, for all calls. */
 const stat = Buffer.alloc(256);
 const statView = new DataView(stat.buffer, stat.byteOffset, stat.length);
 const u64 = (offset: number) => statView.getUint32(offset + 4, true) * two32 + statView.getUint32(offset, true);
@@ -94,9 +98,11 @@ export function seek(directory: number, position: bigint): void {
   if (libc().lseek(directory, position, seekSet) < 0) throw toError('lseek', libc().errno());
 }
 
-/** One buffer for all walks: they take turns. Few entries, since a walk reads the rest again after each subdirectory. */
+/** One buffer for all walks, which take turns. It is small, since after each subdirectory a walk reads the entries behind that subdirectory again. */
 const entries = Buffer.alloc(2048);
+/** Offsets in struct linux_dirent64. */
 const entryAt = { position: 8, length: 16, name: 19 } as const;
+/** `.` in ASCII. */
 const dot = 0x2e;
 
 export interface Entry {

@@ -1,5 +1,5 @@
 /**
- * Measures a directory tree that a tenant may change at any moment, in slices: each continues where the last one ended. Upstream: DiskUsage of
+ * Measures a directory tree that a tenant may change at any moment, in slices: each slice continues where the last one ended. Upstream: DiskUsage of
  * pkg/volume/util/fs/fs.go, and the same in containerd for writable layers: allocated blocks, each inode once, the root included, other devices left out.
  *
  *  - Each directory is opened from the handle of its parent, without following symlinks. So no symlink leads out, and no path is too long.
@@ -28,17 +28,18 @@ export interface TreeWalkLimits {
 export const defaultLimits: TreeWalkLimits = { maxHandles: 32, maxDepth: 50_000, maxHardLinks: 20_000 };
 
 interface Level {
-  /** −1: given up. */
+  /** −1: closed, to be opened again from the child. */
   fd: number;
   readonly inode: number;
   readonly device: number;
-  /** Behind the last entry that was counted. */
+  /** The position after the last entry that was counted. */
   position: bigint;
 }
 
+/** Errors when an entry was removed, or replaced by something that is not a directory, since it was read. */
 const removed = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 const blockBytes = 512;
-/** Some hundred microseconds. */
+/** This many entries take some hundred microseconds. */
 const entriesPerCheck = 64;
 
 export class TreeWalk {
@@ -81,7 +82,7 @@ export class TreeWalk {
     return this.#levels.length - this.#firstOpen;
   }
 
-  /** Continues until the end (true), or until `isSliceOver` (false), which is asked regularly. */
+  /** Continues the walk. Returns true at the end of the tree, false when `isSliceOver` returned true. */
   run(isSliceOver: () => boolean): boolean {
     for (;;) {
       const level = this.#levels.at(-1);
@@ -152,7 +153,7 @@ export class TreeWalk {
       this.#noteFailure(err);
       return false;
     }
-    // It may be another directory, or a mount, since its facts were read.
+    // Since `statChild`, the name may have become that of another directory or of a mount point.
     if (!statDirectory(fd, this.#facts) || this.#facts.device !== this.#root.device || this.#facts.mount !== this.#root.mount) {
       closeDirectoryFd(fd);
       return false;
@@ -170,7 +171,7 @@ export class TreeWalk {
     this.#firstOpen += 1;
   }
 
-  /** Leaves a directory that is read. */
+  /** Leaves a directory that was read to its end. */
   #pop(): void {
     const child = this.#levels.pop()!;
     const parent = this.#levels.at(-1);
@@ -197,7 +198,7 @@ export class TreeWalk {
     this.#firstOpen -= 1;
   }
 
-  /** What was removed, or replaced by something else, is no failure. */
+  /** Marks the result as incomplete, unless the entry was removed or replaced meanwhile. */
   #noteFailure(err: unknown): void {
     if (!removed.has((err as NodeJS.ErrnoException).code ?? '')) this.isIncomplete = true;
   }
