@@ -1,6 +1,6 @@
 /**
- * The span of one call to the runtime, with the attributes of Go's instrumentation (otelgrpc v0.68, which has no events
- * of messages). The runtime gets its context, so that a runtime with tracing continues the trace. Without tracing a call has no span.
+ * The span of one call to the runtime, with the attributes of Go's instrumentation (otelgrpc v0.68, which records no message
+ * events). The call's metadata has the span's context, so that a runtime with tracing continues the trace. Without tracing a call has no span.
  */
 import { Metadata } from '@grpc/grpc-js';
 import { startCallSpan, type Span } from '../tracing/index.ts';

@@ -57,7 +57,7 @@ export interface CriClientOptions {
 class ServiceClient<D extends Definition> {
   readonly #definition: D;
   readonly #client: Client;
-  /** For traces. */
+  /** The path of the runtime's socket, for traces. */
   readonly #socket: string;
   readonly #onCall: CallObserver | undefined;
 
@@ -124,8 +124,8 @@ class ServiceClient<D extends Definition> {
     );
     const cancel = () => call.cancel();
     limits.signal?.addEventListener('abort', cancel);
-    // After a cancellation the status arrives when the iteration is over. An 'error' event without a listener would end the
-    // thread.
+    // After a cancellation the call's status arrives as an 'error' event when the iteration is over. Without a listener, that event
+    // would end the thread.
     call.on('error', () => {});
     try {
       for await (const message of call) yield message as T;
@@ -153,6 +153,7 @@ class ServiceClient<D extends Definition> {
         path,
         (message: never) => serialize(requestType, message),
         (bytes: Buffer) => {
+          // Estimated: the reply's bytes, and the message that is decoded from them.
           largeGarbage.add(2 * bytes.length);
           return deserialize(bytes);
         },
@@ -183,7 +184,7 @@ class ServiceClient<D extends Definition> {
 
 function serialize(type: Message<unknown>, message: never): Buffer {
   const { buffer, byteOffset, byteLength } = type.encode(type.fromPartial(message)).finish();
-  // The message and its copies.
+  // Estimated: the message and its copies during the encoding.
   largeGarbage.add(4 * byteLength);
   return Buffer.from(buffer, byteOffset, byteLength);
 }

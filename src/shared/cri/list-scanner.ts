@@ -13,7 +13,7 @@ export class ListScanError extends Error {
   }
 }
 
-/** The field numbers of an item. Sandboxes have no field for a parent sandbox: 0. */
+/** The field numbers of an item, from CRI's api.proto (PodSandbox, Container). Sandboxes have no field for a parent sandbox: 0. */
 export interface ListLayout {
   /** The name of the call, for errors. */
   readonly list: string;
@@ -26,8 +26,8 @@ export const sandboxList: ListLayout = { list: 'ListPodSandbox', idField: 1, san
 export const containerList: ListLayout = { list: 'ListContainers', idField: 1, sandboxIdField: 2, stateField: 6 };
 
 /**
- * Called for each item in order. Arguments are offsets into the list's bytes; ends are exclusive. An absent field is an empty
- * range; an absent state is 0.
+ * Called for each item in order. The arguments but `state` are offsets into the list's bytes; ends are exclusive. `start` and
+ * `end` are those of the whole item. An absent field is an empty range; an absent state is 0.
  */
 export interface ListVisitor {
   item(
@@ -123,6 +123,7 @@ function readLength(bytes: Uint8Array, end: number): number {
 function readVarint(bytes: Uint8Array, end: number): number {
   const start = cursor.offset;
   let value = 0;
+  // A varint has at most ten bytes, of seven bits each.
   for (let shift = 0; shift < 70; shift += 7) {
     if (cursor.offset >= end) throw new ListScanError(cursor.listText, start, 'ends within a number');
     const byte = bytes[cursor.offset]!;

@@ -1,4 +1,4 @@
-/** Opens a D-Bus connection whose failures all reach the caller: of the connection, of the greeting, and later its loss. */
+/** Opens a D-Bus connection. The caller learns of every failure: of the connection, of the greeting, and of a later loss of the connection. */
 import { createClient, messageType, type ConnectionOptions, type Message, type MessageBus } from 'dbus-native';
 import { ServiceOwner } from './service-owner.ts';
 
@@ -18,12 +18,12 @@ export interface BusOptions {
   readonly isDirect?: boolean;
   readonly timeoutMs: number;
   readonly signal: BusSignal;
-  /** Called with the body of each such signal which the service has sent. */
+  /** Called with the body of each signal that matches `signal` and that the service itself has sent. */
   readonly onSignal: (body: readonly unknown[]) => void;
   readonly onClose: (bus: MessageBus) => void;
 }
 
-/** Replies of systemd are far smaller. */
+/** In bytes. Replies of systemd are far smaller. */
 const maxMessageSize = 1024 * 1024;
 
 /** The socket of the system bus: of DBUS_SYSTEM_BUS_ADDRESS, as upstream's library, or the usual one. Other transports than unix sockets are not supported. */

@@ -1,6 +1,6 @@
 /**
- * Which connection owns a service's name on the bus. A match rule filters broadcasts only: every local user may send a signal with any path, interface and member
- * directly to a connection, so the sender of each signal is compared with the owner. The bus itself writes the sender.
+ * Tracks which connection owns a service's name on the bus. A match rule filters broadcasts only: every local user may send a signal with any path, interface
+ * and member directly to a connection, so the sender of each signal is compared with the owner. The bus itself writes the sender.
  */
 import type { Message, MessageBus } from 'dbus-native';
 
@@ -10,6 +10,7 @@ export class ServiceOwner {
   readonly #service: string;
   /** The unique name, such as `:1.4`; undefined while nobody owns the service's name. */
   #owner: string | undefined;
+  /** The number of changes of the owner that the bus has reported. */
   #changes = 0;
 
   constructor(service: string) {
@@ -20,10 +21,10 @@ export class ServiceOwner {
   async follow(bus: MessageBus): Promise<void> {
     const rule = `type='signal',sender='${busName}',interface='${busName}',member='NameOwnerChanged',arg0='${this.#service}'`;
     await bus.addMatch(rule);
-    const known = this.#changes;
+    const changesBefore = this.#changes;
     const owner = await bus.invokeDbus<string>({ member: 'GetNameOwner', signature: 's', body: [this.#service] }).catch(toNoOwner);
     // A change that was read before the reply is newer than the reply.
-    if (this.#changes === known) this.#owner = owner;
+    if (this.#changes === changesBefore) this.#owner = owner;
   }
 
   /** Receives all messages of the connection. */
@@ -34,6 +35,7 @@ export class ServiceOwner {
     this.#owner = typeof owner === 'string' && owner !== '' ? owner : undefined;
   }
 
+  /** Whether the owner of the service's name has sent the message. */
   hasSent({ sender }: Message): boolean {
     return sender !== undefined && sender === this.#owner;
   }

@@ -3,18 +3,21 @@ import { connect, type ClientHttp2Session, type ClientSessionOptions } from 'nod
 import type { Duplex } from 'node:stream';
 
 export interface Http2SessionOptions {
-  /** Of the server, for the default of `:authority`. */
+  /** The server's URL, from which node:http2 takes the default `:authority`. */
   readonly url: string;
   readonly maxHeaderBytes: number;
-  /** The session has ended, with the first error. Whatever else had arrived was read before. */
+  /** Called when the session has ended, with its first error. What the server sent before the end has been read by then. */
   readonly onClose: (error: Error | undefined) => void;
 }
 
-/** The size of the smallest header field with its overhead (RFC 9113, section 6.5.2); node:http2 has a limit of 128 fields by default. */
+/**
+ * The size of the smallest header field: a name and a value of one byte, and 32 bytes of overhead (RFC 9113, section 6.5.2). Converts the limit in bytes to one
+ * in fields, because node:http2 allows only 128 fields by default.
+ */
 const minFieldBytes = 34;
 
 export function openHttp2Session(socket: Duplex, { url, maxHeaderBytes, onClose }: Http2SessionOptions): ClientHttp2Session {
-  // The option is missing in Node's types. A request may have a header twice.
+  // A request may repeat a header that normally has a single value. Node's types lack the option.
   const headers: ClientSessionOptions & { readonly strictSingleValueFields: boolean } = { strictSingleValueFields: false };
   const session = connect(url, {
     ...headers,

@@ -5,12 +5,12 @@ import { dialError, isNodeError } from './socket-error.ts';
 
 export interface ConnectionHandlers {
   readonly onConnect: (socket: Socket) => void;
-  /** The connection was not established. */
+  /** Called when the connection was not established. `doubt: 'node'`: this process lacked resources, so the failure says nothing about the host. */
   readonly onError: (failure: { readonly message: string; readonly doubt?: 'node' }) => void;
 }
 
 export interface OpeningConnection {
-  /** Ends the attempt; no handler is called any more. The caller owns a socket that `onConnect` got. */
+  /** Ends the attempt; no handler is called any more. No effect after `onConnect`: the caller then owns the socket. */
   cancel(): void;
 }
 
@@ -25,7 +25,7 @@ export function openConnection(host: string, port: number, handlers: ConnectionH
       handlers.onError({ message: dialError(err, address, port), ...(isNodeError(err) && { doubt: 'node' }) });
     };
     socket = connect({ host: address, port });
-    // It stays a listener until the owner has added its own: an 'error' event without a listener would end the thread.
+    // `onError` stays until `onConnect` has added a listener of its own: an 'error' event without a listener would end the thread.
     socket.once('error', onError);
     socket.once('connect', () => {
       try {

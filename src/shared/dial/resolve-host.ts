@@ -10,7 +10,7 @@ import { monotonicMs } from '../time/clock.ts';
 import { nameCandidates } from './name-candidates.ts';
 import { parseHosts } from './parse-hosts.ts';
 
-/** One candidate's queries. A probe's timeout bounds its own wait. */
+/** The limits of the queries for one candidate, in ms and attempts. A probe's own timeout bounds how long the probe waits. */
 const queryLimits = { timeout: 2000, tries: 2 };
 /** After this time no further candidate is asked: later probes of the name ask again, maybe other servers. */
 const maxLookupMs = 10_000;
@@ -32,7 +32,7 @@ export class HostResolver {
     this.#options = options;
   }
 
-  /** Resolves with an address, IPv4 first. Concurrent requests for a name share one. Rejects with Go's text: `no such host`. */
+  /** Resolves with an address, IPv4 first. Concurrent requests for a name share one lookup. Rejects with Go's text: `no such host`. */
   resolve(name: string): Promise<string> {
     let found = this.#pending.get(name);
     if (!found) {

@@ -1,6 +1,6 @@
 /**
- * TLS on a connection whose first received bytes are kept: OpenSSL has one error for all that is not TLS, and Go has another one for HTTP. Costs 50 µs of the 900 µs that
- * a request has with TLS.
+ * TLS on a connection whose first received bytes are kept for error texts: OpenSSL reports one error for everything that is not TLS, while Go has a text of its own
+ * for an HTTP response. Watching the bytes takes 50 of the 900 µs of a request over TLS.
  */
 import { constants } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
@@ -9,14 +9,15 @@ import { goGroups, goSignatureAlgorithms } from '../x509/go-tls.ts';
 import { maxReceivedBytes, WatchedConnection, type OnSpent, type ReceivedBytes } from './watched-connection.ts';
 
 /**
- * Four certificates with RSA keys of 4,096 bits have 8 KiB. Go allows 256 KiB of certificates, which cost its client nothing: OpenSSL verifies them even when the
- * result is not used. The costliest chain found takes 50 ms of CPU for these 16 KiB, and 240 ms for 64 KiB: keys whose exponents are as long as their moduli.
+ * Four certificates with RSA keys of 4,096 bits have 8 KiB. Go's client accepts 256 KiB of certificates; it does not verify them, so they cost nothing. OpenSSL
+ * verifies them even when the result is not used. The costliest chain found, of keys whose exponents are as long as their moduli, takes 50 ms of CPU with 16 KiB
+ * and 240 ms with 64 KiB.
  */
 const maxHandshakeBytes = 16 * 1024;
 
 /**
- * What Go's client offers (defaultCipherSuites in crypto/tls). OpenSSL offers groups of finite
- * fields, too, whose size the server chooses: a handshake with 10,000 bits would occupy the thread for tenths of a second.
+ * The ciphers that Go's client offers (defaultCipherSuites in crypto/tls). OpenSSL's defaults also have key exchanges over finite fields, whose size the server
+ * chooses: a handshake with 10,000 bits would occupy the thread for tenths of a second.
  */
 const aeadCiphers = [
   'TLS_AES_128_GCM_SHA256',
@@ -33,7 +34,7 @@ const cbcCiphers = ['ECDHE-ECDSA-AES128-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-ECD
 
 export interface TLSOptions {
   readonly host: string;
-  /** In the order of preference. Empty: the server chooses nothing. */
+  /** The protocols offered by ALPN, in the order of preference. Empty: the server does not choose one. */
   readonly protocols: readonly string[];
   /** grpc-go does not offer the ciphers that HTTP/2 forbids. */
   readonly onlyAEAD?: boolean;
@@ -60,12 +61,18 @@ export function secureConnection(
   return { socket, received: watched };
 }
 
-/** Go: checkKeySize in crypto/tls, for the keys of all certificates. OpenSSL has a limit of 16,384 bits, and verifies what the others sign before this. */
+/**
+ * Go's limit for the keys of all certificates (checkKeySize in crypto/tls). Here it applies to the server's own key only: when the other keys could be checked,
+ * OpenSSL, whose limit is 16,384 bits, has already verified the signatures with them.
+ */
 const maxRSABits = 8192;
-/** A longer key and the server's signature with it have more. To read the key costs 35 µs. */
+/**
+ * A key of more than `maxRSABits`, together with the server's signature of the same length, has more bytes than this. A shorter handshake needs no check, which
+ * would take 35 µs.
+ */
 const minCheckedBytes = (2 * maxRSABits) / 8;
 
-/** Returns Go's text for a key that its client refuses. */
+/** Returns Go's error text when Go's client would refuse the server's key. */
 export function serverKeyFault(socket: TLSSocket, { count }: ReceivedBytes): string | undefined {
   if (count < minCheckedBytes) return undefined;
   const { modulusLength = 0 } = socket.getPeerX509Certificate()?.publicKey.asymmetricKeyDetails ?? {};
@@ -83,7 +90,7 @@ function contextOf(onlyAEAD: boolean): SecureContext {
     ecdhCurve: goGroups.join(':'),
     sigalgs: goSignatureAlgorithms,
     minVersion: 'TLSv1.2',
-    // A server could ask for handshakes without an end.
+    // Otherwise a server could ask for new handshakes without end.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   });
   contexts.set(onlyAEAD, context);

@@ -2,10 +2,10 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** Handshake, headers and body of a response need less. It bounds what frames and records without an end cost. */
+/** Handshake, headers and body of a response need less. The limit bounds the cost of a server that sends frames or records without end. */
 export const maxReceivedBytes = 1024 * 1024;
 
-/** The header of the first TLS record, and the version in a ServerHello. */
+/** Up to the version in a ServerHello: 5 bytes of the TLS record's header, 4 of the handshake message's header, and 2 of the version. */
 export const firstBytesLength = 11;
 
 export interface ReceivedBytes {
@@ -14,7 +14,7 @@ export interface ReceivedBytes {
   readonly count: number;
 }
 
-/** Called with the ms that the thread was busy with what has arrived: TLS, HTTP/2 and the handlers of the response run meanwhile. */
+/** Called with the ms that the thread was busy with received bytes: in TLS, in HTTP/2 and in the handlers of the response. */
 export type OnSpent = (ms: number) => void;
 
 /** Destroyed together with its connection. Fails when it has received more than `maxBytes`. */

@@ -1,6 +1,6 @@
 /**
- * One unary gRPC call to a plugin's Unix socket, on a connection of its own, as upstream's CSI client makes it. So a plugin that was replaced is found without a
- * back-off, and what a hostile plugin can send is bounded by the connection: headers, replies, and frames that never end.
+ * Makes one unary gRPC call to a plugin's Unix socket, on a connection of its own, as upstream's CSI client does. A plugin that was replaced is therefore found
+ * without a back-off. The connection also bounds what a hostile plugin can send: headers, replies, and frames that never end.
  */
 import type { ClientHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
@@ -18,7 +18,7 @@ export interface UnaryCall {
   readonly path: string;
   readonly request: Uint8Array;
   readonly deadlineMs: number;
-  /** Of the message. Default: 1 MiB. */
+  /** The largest message in a reply. Default: 1 MiB. */
   readonly maxReplyBytes?: number;
 }
 
@@ -26,7 +26,7 @@ const defaultMaxReplyBytes = 1024 * 1024;
 const maxHeaderBytes = 64 * 1024;
 /** For the frames of HTTP/2 around the reply. */
 const frameAllowance = 64 * 1024;
-/** The kernel's limit of the path of a socket. */
+/** The kernel's limit in bytes: sun_path has 108, with a final NUL. */
 const maxSocketPath = 107;
 
 /** Resolves with the bytes of the reply. Rejects with RpcError. */
@@ -81,7 +81,7 @@ function exchange(
   stream.on('error', () => {});
   stream.on('response', (headers, flags) => {
     reply.headers = headers;
-    // END_STREAM: the headers are the trailers, too.
+    // END_STREAM (1): nothing follows, so these headers are the trailers too.
     if ((flags & 1) !== 0) reply.trailers = headers;
   });
   stream.on('trailers', (trailers) => (reply.trailers = trailers));
@@ -90,7 +90,7 @@ function exchange(
     if (reply.bytes <= maxReplyBytes) reply.chunks.push(chunk);
   });
   stream.once('close', () => {
-    // A connection that ends closes its streams before it, and has the reason.
+    // An ending connection closes its streams first. `onClose` of the session then reports the reason.
     if (!reply.headers && session.destroyed) return;
     const body = Buffer.concat(reply.chunks);
     if (reply.bytes <= maxReplyBytes) return onReply({ ...reply, body });

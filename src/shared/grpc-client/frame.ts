@@ -3,7 +3,7 @@ export const prefixBytes = 5;
 
 export function frameMessage(message: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(prefixBytes + message.length);
-  // Not compressed.
+  // The flag 0: not compressed.
   frame.writeUInt8(0, 0);
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, prefixBytes);

@@ -1,4 +1,4 @@
-/** What a unary call has received, as the message or the failure of the call (PROTOCOL-HTTP2.md of grpc). Pure. */
+/** Converts what a unary call has received to the reply's message or to an error (PROTOCOL-HTTP2.md of grpc). Pure. */
 import { grpcCode } from '../cri/cri-error.ts';
 import { prefixBytes } from './frame.ts';
 import { RpcError } from './rpc-error.ts';
@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string | readonly string[] | number | boo
 
 export interface ReceivedReply {
   readonly headers: Headers | undefined;
-  /** Of a reply that has only headers: the same. */
+  /** The same as `headers` when the reply has only headers. */
   readonly trailers: Headers | undefined;
   readonly body: Buffer;
 }

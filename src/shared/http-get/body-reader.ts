@@ -5,12 +5,13 @@ import { ResponseError } from './response-error.ts';
 export const maxBodyBytes = 10 * 1024;
 
 export interface BodyOptions {
-  /** A number of bytes, chunks, or all until the connection closes. */
+  /** How the end of the body is found: after this number of bytes, at the last chunk, or at the end of the connection. */
   readonly framing: number | 'chunked' | 'untilClose';
   /** The text of this many bytes is kept. */
   readonly keptBytes: number;
 }
 
+const lineFeed = 0x0a;
 /** Go's limit for the line before a chunk, which may have extensions. */
 const maxChunkLineBytes = 4096;
 
@@ -64,7 +65,7 @@ export class BodyReader {
         if (this.#chunkLeft === 0) this.#next = 'dataEnd';
         continue;
       }
-      const end = chunk.indexOf(10, offset);
+      const end = chunk.indexOf(lineFeed, offset);
       this.#line += chunk.toString('latin1', offset, end < 0 ? chunk.length : end);
       if (this.#line.length > maxChunkLineBytes) throw new ResponseError('header line too long', true);
       if (end < 0) return false;
@@ -81,6 +82,7 @@ export class BodyReader {
   #onChunkSize(line: string): boolean {
     const size = line.split(';', 1)[0]!.trim();
     if (!/^[0-9a-fA-F]+$/.test(size)) throw new ResponseError('invalid byte in chunk length', true);
+    // Go: parseHexUint, for 64 bits.
     if (size.length > 16) throw new ResponseError('http chunk length too large', true);
     this.#chunkLeft = Number.parseInt(size, 16);
     if (this.#chunkLeft === 0) return true;

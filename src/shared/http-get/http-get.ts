@@ -72,7 +72,7 @@ export function sendGet({ request, fault, text, hasPriorKnowledge }: PreparedGet
   return exchange;
 }
 
-/** Go: http2.Transport.RoundTripOpt. */
+/** Retries of a request that HTTP/2 servers refused (Go: http2.Transport.RoundTripOpt). */
 const maxRefusals = 7;
 
 class Exchange implements RunningGet {
@@ -109,7 +109,7 @@ class Exchange implements RunningGet {
     this.#opening = openConnection(host, port, {
       onConnect: (connection) => {
         this.#connection = connection;
-        // They are not known any more when the connection has failed.
+        // Kept for error texts: a socket that has failed no longer has them.
         this.#addresses = addressesOf(connection);
         if (scheme === 'https') this.#secure(connection, text);
         else if (this.#hasPriorKnowledge) this.#sendUnencryptedHttp2(connection);
@@ -121,7 +121,7 @@ class Exchange implements RunningGet {
 
   timeOut(): void {
     const deadline = 'context deadline exceeded';
-    // The transport that Go's kubelet has for TLS is that of another package.
+    // For HTTP/2 over TLS, Go's kubelet uses the transport of another package, whose texts differ.
     const isTLS = this.#request.url.scheme === 'https';
     if (isTLS && this.#http2?.hasHeaders) this.#finish('body', deadline, 'time');
     else if (isTLS && this.#http2) this.fail('net/http: request canceled (Client.Timeout exceeded while awaiting headers)', 'time');
@@ -220,7 +220,7 @@ class Exchange implements RunningGet {
     });
   }
 
-  /** Go's http2.Transport: at once, then after 1, 2, 4 seconds, and so on, seven times. */
+  /** Repeats a refused request like Go's http2.Transport: at once, then after 1, 2, 4 seconds, and so on, seven times. */
   #sendAgain(message: string): void {
     this.#disconnect();
     this.#refusals += 1;
@@ -262,7 +262,7 @@ class Exchange implements RunningGet {
     }
   }
 
-  /** A redirect is followed without its body. */
+  /** Handles a body that ends with an error. A redirect needs no body, so it is followed. */
   #onBrokenBody(message: string, doubt: HttpGetFailure['doubt']): void {
     if (isRedirect(this.#reply)) this.#onResponse();
     else this.#finish('body', message, doubt);
@@ -270,11 +270,11 @@ class Exchange implements RunningGet {
 
   #onSocketError(err: Error, socket: Duplex): void {
     if (this.#isOver || socket !== this.#socket) return;
-    // The exchange has a text for it, also for a connection that the server closed while something was sent.
+    // `Http2Exchange` reports these errors, also when the server closed the connection while the client was sending.
     if (this.#http2 && /^(?:ERR_HTTP2|EPIPE)/.test(socketErrorCode(err))) return;
     const tlsText = this.#received && tlsErrorText(err, this.#received);
     if (tlsText !== undefined) return this.fail(tlsText);
-    // Node has the code of a reset for a handshake that the server has closed, too; a reset names its call.
+    // Node also reports ECONNRESET when the server closes the connection in the handshake. Only a real reset has a `syscall`.
     const hasServerClosed = this.#handshake && socketErrorCode(err) === 'ECONNRESET' && !('syscall' in err);
     if (hasServerClosed) return this.fail(handshakeEndText(this.#handshake!.received), 'time');
     const message = readError(err, this.#addresses);

@@ -1,5 +1,5 @@
 /**
- * A GET on a connection whose server speaks HTTP/2, as Go's http2.Transport sends it: with TLS the server has chosen it, without TLS the client knows it. The
+ * A GET over HTTP/2, as Go's http2.Transport sends it. Over TLS the server has chosen HTTP/2; without TLS the client knows that the server speaks it. The error
  * messages are Go's. The connection is used once. What the server sends is bounded by the connection (dial/watched-connection.ts).
  */
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
@@ -55,13 +55,13 @@ export class Http2Exchange {
     this.#stream.on('error', () => {});
     this.#stream.on('response', (headers) => this.#onHeaders(headers));
     this.#stream.once('close', () => {
-      // A connection that ends closes its streams before it.
+      // An ending connection closes its streams first. `#onClose` then reports the reason.
       if (this.#stream.rstCode === 0) this.#onStreamEnd();
       else setImmediate(() => this.#session.destroyed || this.#onStreamEnd());
     });
   }
 
-  /** Of a redirect. */
+  /** Up to 10 KiB of the body of a redirect; empty for other responses. */
   get bodyText(): string {
     return Buffer.concat(this.#kept).subarray(0, maxBodyBytes).toString();
   }
@@ -87,7 +87,7 @@ export class Http2Exchange {
     this.location = Buffer.from(headers.location ?? '', 'latin1').toString();
     const length = headers['content-length'];
     if (length !== undefined) this.#contentLength = Number(length);
-    // A listener that is there earlier gets data before the headers.
+    // With a listener that was added earlier, data could arrive before the headers.
     this.#stream.on('data', (chunk: Buffer) => this.#onData(chunk));
   }
 
@@ -103,7 +103,7 @@ export class Http2Exchange {
     if (code === 0 && this.hasHeaders) return this.#finish(this.#handlers.onResponse);
     const name = http2ErrorName(code);
     const message = `stream error: stream ID ${this.#stream.id}; ${name}; received from peer`;
-    // The own end of the stream for the wrong length of the body.
+    // node:http2 itself ends the stream with this code when the body has not the announced length.
     const isShort = name === 'PROTOCOL_ERROR' && this.#contentLength !== undefined && this.#contentLength !== this.#bytes;
     if (this.hasHeaders) this.#fail(isShort ? 'unexpected EOF' : message);
     else if (name === 'REFUSED_STREAM' || name === 'PROTOCOL_ERROR') this.#finish(() => this.#handlers.onRefused(message));

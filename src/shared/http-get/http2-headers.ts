@@ -1,12 +1,12 @@
-/** The headers of a request of HTTP/2, as Go's http2.Transport makes them of those of HTTP/1.1 (httpcommon.EncodeHeaders). Pure. */
+/** Converts the headers of a request to those of HTTP/2, as Go's http2.Transport does (httpcommon.EncodeHeaders). Pure. */
 import { joinHostPort } from '../dial/socket-error.ts';
 import { goQuote } from '../kubernetes/go-text.ts';
 import type { HttpRequest } from './request.ts';
 
-/** Of a connection of HTTP/1.1. */
+/** Headers about a connection of HTTP/1.1, which HTTP/2 forbids. */
 const excluded = new Set(['connection', 'proxy-connection', 'transfer-encoding', 'upgrade', 'keep-alive']);
 
-/** Go's text for headers that only HTTP/1.1 has. */
+/** Returns Go's error text when a header makes sense in HTTP/1.1 only. Undefined: the request can be sent. */
 export function http2Fault({ headers }: HttpRequest): string | undefined {
   const upgrades = valuesOf(headers, 'Upgrade');
   if (upgrades.length > 0 && upgrades[0] !== '' && upgrades[0] !== 'chunked')
@@ -16,7 +16,7 @@ export function http2Fault({ headers }: HttpRequest): string | undefined {
   return isAllowed ? undefined : `http2: invalid Connection request header: ${goList(connections)}`;
 }
 
-/** Names and values in turn. */
+/** Returns names and values alternately, as node:http2 takes them. */
 export function toHttp2Headers({ url, host, headers }: HttpRequest): string[] {
   const fields = headers.flatMap(([name, value]) => {
     const lower = name.toLowerCase();

@@ -33,6 +33,7 @@ export function computeRedirect(
   if (scheme !== 'http' && scheme !== 'https')
     return { type: 'failed', url: location, message: `unsupported protocol scheme ${goQuote(scheme)}` };
   const url = { scheme, host, port: port === '' ? (scheme === 'https' ? 443 : 80) : Number(port), path: `${pathname}${search}` } as const;
+  // As in Go: only a relative redirect keeps the `Host` header, and no `Referer` goes from https to http.
   const isRelative = !URL.canParse(location);
   const hasReferer = last.url.scheme === 'http' || scheme === 'https';
   const headers = first.headers.filter(([name]) => name !== 'Referer');

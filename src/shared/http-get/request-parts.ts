@@ -25,7 +25,8 @@ export function toHttpGet(action: HttpGetAction, ports: Container['ports'], podI
 
 /**
  * Returns the path with its query as it is sent: without a fragment, without the scheme and the host that a path may name, and without
- * characters that a request line can't have. Dot segments stay. A path with an invalid escape is one path: its `?` and `%` are escaped.
+ * characters that a request line can't have. Dot segments stay. In a path with an invalid escape, `%`, `?` and `#`
+ * have no meaning and are escaped.
  */
 export function requestPath(path: string): string {
   const [withoutFragment = ''] = path.toWellFormed().split('#', 1);

@@ -26,7 +26,7 @@ export interface HttpRequest {
   readonly url: RequestURL;
   /** The probe's `Host` header. Empty: the URL's host. */
   readonly host: string;
-  /** Canonical names. */
+  /** The names are in Go's canonical form: `X-Forwarded-For`. */
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
@@ -47,7 +47,7 @@ export function urlText({ scheme, host, port, path }: RequestURL): string {
   return `${scheme}://${joinHostPort(host, port)}${path}`;
 }
 
-/** Go's text of the first fault. A line break in a value would add headers, or a request. Undefined: the request can be sent. */
+/** Returns Go's text for the first fault of a request. Undefined: the request can be sent. A line break in a value would add headers, or a request. */
 export function requestFault({ url, host, headers }: HttpRequest): string | undefined {
   for (const [name, value] of headers) {
     if (!isToken(name)) return `net/http: invalid header field name ${goQuote(name)}`;
@@ -72,7 +72,7 @@ function canonicalName(name: string): string {
   return isToken(name) ? name.toLowerCase().replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase()) : name;
 }
 
-/** RFC 9110. */
+/** `token` of RFC 9110. */
 function isToken(name: string): boolean {
   return /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/.test(name);
 }

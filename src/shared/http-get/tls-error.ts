@@ -55,6 +55,7 @@ export function tlsErrorText(err: unknown, { first }: ReceivedBytes): string | u
   const firstRecord = firstRecordText(first);
   if (firstRecord !== undefined) return firstRecord;
   const [, reason = message] = /SSL routines:[^:]*:([^:]+)/.exec(message) ?? [];
+  // The version of a ServerHello follows the headers of the record (5 bytes) and of the handshake message (4).
   if (reason === 'unsupported protocol' && first.length >= firstBytesLength)
     return `tls: server selected unsupported protocol version ${first.readUInt16BE(9).toString(16)}`;
   if (reason === 'unexpected message') return 'local error: tls: unexpected message';
@@ -66,6 +67,7 @@ export function tlsErrorText(err: unknown, { first }: ReceivedBytes): string | u
 function firstRecordText(first: Buffer): string | undefined {
   if (first.length < recordHeaderBytes) return undefined;
   if (first.toString('latin1', 0, recordHeaderBytes) === 'HTTP/') return plainHttpText;
+  // Like Go, takes a version from 16.0 on for another protocol: TLS 1.3 is 3.4.
   const [type, version, length] = [first[0], first.readUInt16BE(1), first.readUInt16BE(3)];
   if ((type !== recordTypes.alert && type !== recordTypes.handshake) || version >= 0x1000) return notTLSText;
   return length > maxRecordBytes ? `tls: oversized record received with length ${length}` : undefined;

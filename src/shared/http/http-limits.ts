@@ -28,6 +28,7 @@ export const maxHeaders = 256;
  * Returns true when the request was answered.
  */
 export function refuseTooManyHeaders({ rawHeaders }: IncomingMessage, response: ServerResponse): boolean {
+  // `rawHeaders` has names and values alternately.
   if (rawHeaders.length < 2 * maxHeaders) return false;
   response.writeHead(431, { Connection: 'close', 'Content-Length': 0 }).end();
   return true;

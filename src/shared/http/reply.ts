@@ -4,11 +4,11 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /**
-   * Follow the body. Made while they are sent, one at a time: for pages that are long, and take long to make. An empty piece only gives other requests their
-   * turn.
+   * The rest of a long page, after `body`. Each piece is made when the client has taken the pieces before. An empty piece is not sent: it lets the thread serve
+   * other requests.
    */
   readonly pieces?: Pieces;
-  /** What the pieces hold in memory until they are sent. */
+  /** The bytes of memory that the reply holds until its pieces are sent. Default: the length of `body`. */
   readonly heldLength?: number;
 }
 
@@ -20,7 +20,7 @@ export function ok(body: string, contentType = plainText['Content-Type']): Reply
   return { status: 200, headers: { 'Content-Type': contentType }, body };
 }
 
-/** @param heldLength default: the usage of 2,000 cgroups, from which the pages of metrics are made */
+/** @param heldLength the default, 4 MiB, is the usage of 2,000 cgroups, from which the pages of metrics are made */
 export function inPieces(pieces: Pieces, contentType: string, heldLength = 4 * 1024 * 1024): Reply {
   return { ...ok('', contentType), pieces, heldLength };
 }

@@ -8,7 +8,10 @@ import type { Pieces, Reply } from './reply.ts';
 import { acceptsGzip } from './accepts-gzip.ts';
 
 const minCompressedBytes = 1024;
-/** A client that takes a reply in pieces more slowly loses its connection: what the reply holds is bounded for all clients. */
+/**
+ * A client that takes longer for a reply in pieces loses its connection, because the reply holds memory (`heldLength`), which is limited for all clients
+ * together.
+ */
 const maxSendMs = 10 * 60_000;
 const compress = promisify(gzip);
 
@@ -34,7 +37,7 @@ export async function sendReply(
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/** Makes the next piece when the client has taken the ones before, and other requests had their turn. A client may leave at any time. */
+/** Makes the next piece when the client has taken the pieces before and other requests were served. A client that leaves early is not an error. */
 async function sendPieces(request: IncomingMessage, response: ServerResponse, pieces: Pieces, compressed: boolean): Promise<void> {
   if (request.method === 'HEAD') {
     response.end();
@@ -50,6 +53,7 @@ async function sendPieces(request: IncomingMessage, response: ServerResponse, pi
   }
 }
 
+/** The errors of a stream whose client has closed the connection. */
 const clientLeft = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED', 'ECONNRESET', 'EPIPE']);
 
 async function* takeTurns(pieces: Pieces): AsyncGenerator<string | Uint8Array> {
