@@ -1,5 +1,5 @@
 /**
- * Builds PKCS#10 certificate requests. Equal templates have the same bytes as with Go's x509.CreateCertificateRequest, apart from the signature.
+ * Builds PKCS#10 certificate requests. The bytes are those of Go's x509.CreateCertificateRequest for the same template, apart from the signature.
  * Node.js can sign but has no API for certificate requests.
  */
 import { sign, type KeyObject } from 'node:crypto';
@@ -41,13 +41,14 @@ export async function certificateRequest(
   { oid, hash, hasNullParameters }: SignatureAlgorithm,
 ): Promise<Buffer> {
   const spki = publicKey.export({ type: 'spki', format: 'der' });
+  // RFC 2986: version 0, subject, public key, attributes.
   const body = der.sequence(der.integer(0n), subject(template), spki, der.explicit(0, attributes(template)));
   const signature = await signInPool(hash, body, privateKey);
   const algorithm = hasNullParameters ? der.sequence(der.oid(oid), der.nullValue()) : der.sequence(der.oid(oid));
   return der.sequence(body, algorithm, der.bits(signature));
 }
 
-/** Go's default for the key. Undefined for a key that a cluster's signers do not accept. */
+/** Returns Go's default algorithm for the key. Undefined for a key that a cluster's signers do not accept. */
 export function signatureAlgorithmOf(key: KeyObject): SignatureAlgorithm | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (type === 'rsa') return { oid: '1.2.840.113549.1.1.11', hash: 'sha256', hasNullParameters: true };

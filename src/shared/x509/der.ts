@@ -48,6 +48,7 @@ export function bits(content: Buffer, unused = 0): Der {
 /** `dotted` has the form `1.2.840.…`. */
 export function oid(dotted: string): Der {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
+  // The first two arcs share a byte.
   return element(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 

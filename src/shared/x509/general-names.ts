@@ -2,12 +2,12 @@
 import { isIPv4 } from 'node:net';
 import * as der from './der.ts';
 
-/** GeneralName [2]. */
+/** GeneralName [2], dNSName. */
 export function dnsName(name: string): der.Der {
   return der.implicit(2, Buffer.from(name, 'ascii'));
 }
 
-/** GeneralName [7]: 4 or 16 bytes. */
+/** GeneralName [7], iPAddress: 4 or 16 bytes. */
 export function ipAddress(address: string): der.Der {
   return der.implicit(7, addressBytes(address));
 }

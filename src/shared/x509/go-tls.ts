@@ -1,6 +1,7 @@
 /**
- * What Go's TLS offers and accepts by default, in OpenSSL's names (defaultCurvePreferences and defaultSupportedSignatureAlgorithms in crypto/tls). OpenSSL's own defaults also have
- * X448, Brainpool curves and finite fields, whose key exchange is expensive for the side that does not choose them.
+ * The groups and signature algorithms that Go's TLS offers and accepts by default, in OpenSSL's names (defaultCurvePreferences and
+ * defaultSupportedSignatureAlgorithms in crypto/tls). OpenSSL's own defaults also have X448, Brainpool curves and finite fields, whose key exchange is expensive
+ * for the side that does not choose the group.
  */
 export const goGroups = ['X25519MLKEM768', 'SecP256r1MLKEM768', 'SecP384r1MLKEM1024', 'X25519', 'P-256', 'P-384', 'P-521'];
 

@@ -21,6 +21,7 @@ export interface CertificateFields {
 }
 
 const tags = { objectIdentifier: 0x06, sequence: 0x30, set: 0x31, version: 0xa0 };
+const stringTags = { utf8: 0x0c, numeric: 0x12, printable: 0x13, t61: 0x14, ia5: 0x16, bmp: 0x1e };
 
 export function readCertificate(raw: Buffer): CertificateFields {
   const [certificate] = elements(raw);
@@ -45,16 +46,16 @@ function attributeOf(pair: Element): SubjectAttribute {
 function readString(value: Element | undefined): string {
   if (!value) throw new Error('this is not a certificate');
   switch (value.tag) {
-    case 0x0c:
+    case stringTags.utf8:
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value.content);
-    case 0x12:
-    case 0x13:
-    case 0x16:
+    case stringTags.numeric:
+    case stringTags.printable:
+    case stringTags.ia5:
       if (value.content.some((byte) => byte >= 0x80)) throw new Error('a string of the subject is not ASCII');
       return value.content.toString('latin1');
-    case 0x14:
+    case stringTags.t61:
       return value.content.toString('latin1');
-    case 0x1e:
+    case stringTags.bmp:
       if (value.content.length % 2 !== 0) throw new Error('a BMPString of the subject has an odd length');
       return Buffer.from(value.content).swap16().toString('utf16le');
     default:
@@ -76,6 +77,7 @@ function readOid(content: Buffer): string {
     arcs.push(arc);
     arc = 0n;
   }
+  // The first number holds the first two arcs: 40 · first + second, where first is at most 2.
   const [both = 0n, ...rest] = arcs;
   const first = both < 80n ? both / 40n : 2n;
   return [first, both - first * 40n, ...rest].join('.');
