@@ -3,7 +3,7 @@ export class KeyedSequence<K> {
   /** The last operation of each key that has one. */
   readonly #last = new Map<K, Promise<unknown>>();
 
-  /** Runs the operation once the earlier ones of the key have ended. Settles as it does. */
+  /** Runs the operation once the key's earlier operations have ended. Settles like the operation. */
   async run<T>(key: K, operation: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const running = before.then(operation, operation);
@@ -20,7 +20,7 @@ export class KeyedSequence<K> {
     return this.#last.has(key);
   }
 
-  /** Resolves when the operations of all keys have ended that are there now. */
+  /** Resolves when all operations that wait or run now, of any key, have ended. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#last.values());
   }

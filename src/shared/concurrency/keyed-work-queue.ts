@@ -31,12 +31,14 @@ interface BackedOffKey {
 
 export class KeyedWorkQueue<K> {
   readonly #options: KeyedWorkQueueOptions<K>;
+  /** The queue: the keys of `#urgent` come before those of `#waiting`. */
   readonly #urgent = new Set<K>();
   readonly #waiting = new Set<K>();
   readonly #inFlight = new Set<K>();
   /** Keys that were enqueued while in flight. True: urgent. */
   readonly #queuedAgain = new Map<K, boolean>();
   readonly #backedOff = new Map<K, BackedOffKey>();
+  /** The last back-off of each key that has failed, in ms. */
   readonly #delays = new Map<K, number>();
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();

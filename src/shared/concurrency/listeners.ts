@@ -1,4 +1,7 @@
-/** The listeners of one notification, called in the order of their registration. An exception of one reaches the caller of `notify`, and the others are not called. */
+/**
+ * The listeners of one notification, called in the order of their registration. An exception of a listener reaches the caller of `notify`, and the listeners
+ * after it are not called.
+ */
 export class Listeners<Args extends readonly unknown[] = []> {
   readonly #listeners = new Set<(...args: Args) => void>();
 

@@ -8,7 +8,7 @@ export interface RateLimit {
 /** client-go's limit for a rate of 0. A rate of 0 does not turn the limit off. */
 const defaultLimit: RateLimit = { qps: 5, burst: 10 };
 
-/** Returns the limit that upstream's clients use for these settings. A rate of infinity has none. */
+/** Returns the limit that upstream's clients use for these settings. A rate of Infinity means no limit. */
 export function effectiveLimit({ qps, burst }: RateLimit): RateLimit {
   return { qps: qps > 0 ? qps : defaultLimit.qps, burst: burst > 0 ? burst : defaultLimit.burst };
 }
@@ -24,7 +24,7 @@ export class TokenBucket {
     this.#filledAtMs = nowMs;
   }
 
-  /** From now on. Tokens above the new burst are lost. */
+  /** Applies the limit from now on. Tokens above the new burst are lost. */
   setLimit(limit: RateLimit, nowMs: number): void {
     this.#refill(nowMs);
     this.#limit = limit;
@@ -45,7 +45,7 @@ export class TokenBucket {
     const { qps, burst } = this.#limit;
     const elapsedMs = Math.max(nowMs - this.#filledAtMs, 0);
     this.#filledAtMs = nowMs;
-    // Not computed: 0 · ∞ is not a number.
+    // An infinite rate always fills the bucket. The formula would give NaN for it: 0 ms · ∞.
     this.#tokens = qps === Infinity ? burst : Math.min(burst, this.#tokens + (elapsedMs * qps) / 1000);
   }
 }

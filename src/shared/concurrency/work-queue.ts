@@ -27,7 +27,7 @@ export class WorkQueue {
   enqueue(uid: PodUID, delayMs: number): void {
     const entry = { uid, dueMs: this.#clock.monotonic() + Math.max(0, delayMs) };
     this.#latest.set(uid, entry);
-    // Drops replaced entries in bulk before they outnumber the others.
+    // Drops replaced entries in bulk before they outnumber the others. The 16 spares a short queue frequent rebuilds.
     if (this.#heap.length > 2 * this.#latest.size + 16) {
       this.#heap = [...this.#latest.values()].toSorted((a, b) => a.dueMs - b.dueMs);
     } else {

@@ -25,7 +25,7 @@ export function containerLogSymlink(
   return join(containerLogsDir, name.slice(0, maxNameLength - suffix.length) + suffix);
 }
 
-/** Parses the container ID at the end of a symlink's name. Undefined when the name has no ID or was truncated. */
+/** Returns the container ID at the end of a symlink's name, or only its beginning if the name was truncated. Undefined: fewer than six characters are left of it. */
 export function containerOfLogSymlink(name: string): ContainerID | undefined {
   return /-([0-9a-zA-Z]{6,})\.log$/.exec(name)?.[1] as ContainerID | undefined;
 }

@@ -29,7 +29,7 @@ export function parseRotatedLogName(log: string, fileName: string): RotatedLogNa
 }
 
 /**
- * Compares two rotations of one log by age, oldest first. A timestamp of more than a day ahead is from a time when the clock was wrong:
+ * Compares two rotations of one log by age, oldest first. A timestamp more than a day ahead is from a time when the clock was wrong: it counts as
  * older than all others.
  */
 export function compareRotations(nowMs: number): (a: string, b: string) => number {
@@ -48,7 +48,7 @@ export function nextRotationTimestamp(timestamps: readonly string[], nowMs: numb
   return format(toCalendarMs(newest) + 1000);
 }
 
-/** Local time as if it were UTC, so that calculations know no summer time. */
+/** Local time as if it were UTC, so that daylight saving time does not affect calculations. */
 function toLocalCalendarMs(nowMs: number): number {
   return nowMs - new Date(nowMs).getTimezoneOffset() * 60_000;
 }

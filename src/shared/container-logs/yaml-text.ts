@@ -1,6 +1,6 @@
 /**
- * Decodes the text of a YAML file: UTF-8, or UTF-16 behind its byte order mark (go.yaml.in/yaml/v2: readerc.go). The mark is no part of the text.
- * Throws a TypeError for other bytes.
+ * Decodes the text of a YAML file: UTF-16 if the file begins with a byte order mark of UTF-16, otherwise UTF-8 (go.yaml.in/yaml/v2: readerc.go). The mark is
+ * not part of the text. Throws a TypeError for other bytes.
  */
 export function decodeYamlText(bytes: Uint8Array): string {
   return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);

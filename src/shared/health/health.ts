@@ -9,12 +9,13 @@ export interface HealthCheck {
   readonly name: string;
   /** Empty when healthy. */
   readonly fault: string;
-  /** For the verbose page: past deaths of the thread. */
+  /** For the verbose page: how often the thread has died. */
   readonly note: string;
 }
 
 /** Ten missed heartbeats. On a busy host a healthy thread may miss some. */
 const staleBeatMs = 10_000;
+/** The name of the sync pool. The names of its threads begin with it. */
 const pool = 'pod-sync';
 
 /** First the checks with upstream's names (ping, log, syncloop), then one for each thread, and one for the whole sync pool. */

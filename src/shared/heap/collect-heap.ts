@@ -1,4 +1,4 @@
-/** Collects the heap of the calling thread. V8 exposes that to contexts that are created after a flag is set. */
+/** Collects the heap of the calling thread. V8 has the function `gc` only in contexts that are created after the flag --expose-gc is set. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -7,7 +7,7 @@ type Collect = (options: { readonly type: 'major'; readonly flavor: 'regular' | 
 let collect: Collect | undefined;
 
 /**
- * Takes some ten milliseconds; the context is created at the first call, not at the thread's start.
+ * A collection takes about ten milliseconds. The first call creates the context, so that a thread's start does not wait for it.
  * @param flavor `last-resort` also frees what could still be of use, such as compiled code
  */
 export function collectHeap(flavor: 'regular' | 'last-resort'): void {

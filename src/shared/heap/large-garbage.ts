@@ -1,12 +1,12 @@
 /**
- * Collects a thread's heap after it has read or written much in large pieces. V8 alone collects a heap when it has doubled, and external memory (buffers) when it has
- * grown by tens of megabytes: with a few versions of one large pod, the garbage of each thread would be many times the size of the pod.
+ * Collects a thread's heap after the thread has decoded or encoded much in large pieces. V8 alone collects a heap when it has doubled, and external memory
+ * (buffers) when it has grown by tens of megabytes: with a few versions of one large pod, the garbage of each thread would be many times the size of the pod.
  */
 import { collectHeap } from './collect-heap.ts';
 
 /** Smaller pieces are ordinary: V8 collects them with the rest. */
 const minPieceBytes = 128 * 1024;
-/** Two versions of the largest pod in JSON. */
+/** Garbage that triggers a collection: two versions of the largest pod in JSON. */
 const maxGarbageBytes = 16 * 1024 * 1024;
 
 export class LargeGarbage {
@@ -27,5 +27,5 @@ export class LargeGarbage {
   }
 }
 
-/** Of this thread. */
+/** The count of the thread that loads this module. */
 export const largeGarbage = new LargeGarbage(() => collectHeap('regular'));

@@ -1,10 +1,10 @@
 /**
- * Priorities for systemd's journal: it reads one from the beginning of each line on a service's stdout and stderr, and removes it (sd-daemon(3),
+ * Priorities for systemd's journal: the journal reads a priority from the beginning of each line on a service's stdout and stderr, and removes it (sd-daemon(3),
  * `SyslogLevelPrefix=`). Other readers would show it, so only a descriptor that is the journal's own stream gets priorities.
  */
 import { fstatSync } from 'node:fs';
 
-/** Pino's levels from the highest, with the priority of syslog(3). */
+/** Pino's levels from the highest (fatal, error, warn, info), each with the priority of syslog(3) (critical, error, warning, informational). */
 const priorities = [
   [60, 2],
   [50, 3],

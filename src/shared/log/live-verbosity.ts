@@ -21,11 +21,15 @@ export function setVerbosity(cell: SharedArrayBuffer, verbosity: number): void {
   Atomics.notify(cells, 0);
 }
 
+/** Fewer references are not worth a sweep. */
+const minSweepSize = 64;
+
 /** Applies the cell's verbosity to a thread's logger and all its child loggers. Does not keep loggers from being garbage-collected. */
 export class VerbosityFollower {
   readonly #setLevel: (logger: Logger, verbosity: number) => void;
   #loggers: WeakRef<Logger>[] = [];
-  #sweepAt = 64;
+  /** At this number of references, those of garbage-collected loggers are dropped. */
+  #sweepAt = minSweepSize;
   #verbosity: number | null = null;
 
   /** @param setLevel sets the level of a logger for a verbosity */
@@ -37,7 +41,7 @@ export class VerbosityFollower {
   add(logger: Logger): void {
     if (this.#loggers.length >= this.#sweepAt) {
       this.#loggers = this.#loggers.filter((ref) => ref.deref() !== undefined);
-      this.#sweepAt = Math.max(64, this.#loggers.length * 2);
+      this.#sweepAt = Math.max(minSweepSize, this.#loggers.length * 2);
     }
     this.#loggers.push(new WeakRef(logger));
     if (this.#verbosity !== null) this.#setLevel(logger, this.#verbosity);

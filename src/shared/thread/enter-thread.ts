@@ -1,4 +1,4 @@
-/** The start of a worker thread: its worker data, logger, metrics and heartbeat; and the service of its contract to main. */
+/** The start of a worker thread: worker data, logger, metrics and heartbeat. Also serves the thread's API to main. */
 import { expose } from 'comlink';
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { getHeapStatistics } from 'node:v8';
@@ -50,7 +50,7 @@ export function enterPoolThread(): ThreadContext<PodSyncWorkerData> & { readonly
   };
 }
 
-/** Serves main's calls. Of an error only the name and the message reach main, so failures that main must read are results. */
+/** Serves main's calls. Only the name and the message of an error reach main, so calls return failures that main must read as results. */
 export function serveThread(api: object): void {
   if (!parentPort) throw new Error('serveThread was called on the main thread');
   expose(api, endpoint(parentPort));

@@ -1,10 +1,10 @@
 /**
- * A notification on the port over which Comlink serves a thread. Two ports are in no order to each other; on one port, a notification arrives before
- * every answer that is sent after it.
+ * A notification on the port over which Comlink serves a thread. Messages on two ports may arrive in any order. On one port, a notification arrives before
+ * every answer that is sent later.
  */
 import { parentPort } from 'node:worker_threads';
 
-/** Comlink ignores it: Comlink's own messages have an `id`. */
+/** Comlink ignores this message, because it has no `id`, unlike Comlink's own messages. */
 interface OrderedNotification {
   readonly notification: unknown;
 }

@@ -8,7 +8,7 @@ export function enterRealTime(): boolean {
   return trySetScheduler(SchedulingPolicy.roundRobin, lowestPriority);
 }
 
-/** New threads and child processes of this thread start with nice value 0 if its own is negative. False: a seccomp filter forbids it (`RestrictRealtime=yes`). */
+/** If this thread's nice value is negative, its new threads and child processes start with 0. False: a seccomp filter forbids it (`RestrictRealtime=yes`). */
 export function resetOnFork(): boolean {
   return trySetScheduler(SchedulingPolicy.other, 0);
 }

@@ -31,7 +31,7 @@ export interface KeyedBackoffLimits extends BackoffLimits {
   readonly resetAfterMs: number;
 }
 
-/** The clock of the event's source may be ahead, by a bit. */
+/** The clock of the event's source may be slightly ahead of the kubelet's. */
 const clockToleranceMs = 1000;
 
 function hasExpired(entry: KeyedBackoff, eventMs: number, limits: KeyedBackoffLimits): boolean {
@@ -39,8 +39,8 @@ function hasExpired(entry: KeyedBackoff, eventMs: number, limits: KeyedBackoffLi
 }
 
 /**
- * The wall-clock ms at which the back-off of the event at `eventMs` ends. Undefined when it has ended, and for an event in the future: the
- * clock was set back, and the wait would last until the old time comes again.
+ * Returns the wall-clock ms at which the back-off after the event at `eventMs` ends. Undefined when the back-off has ended, and for an event in the
+ * future: the clock was set back, and the wait would last until the old time comes again.
  */
 export function backoffUntilMs(
   entry: KeyedBackoff | undefined,

@@ -23,14 +23,14 @@ export function currentSpan(): Span | undefined {
   return active.getStore()?.span;
 }
 
-/** What a message to another thread carries. Undefined outside of a span, and without tracing. */
+/** Returns the `traceparent` for a message to another thread. Undefined outside of a span, and without tracing. */
 export function currentTraceParent(): string | undefined {
   return tracer === null ? undefined : active.getStore()?.traceParent;
 }
 
 /**
- * Runs the function in a new span, which begins a trace and ends with the function: a pod's worker, for one, may have been started in the context of another
- * pod. A rejection marks the span as failed. `options` is called with tracing only.
+ * Runs the function in a new span, which ends with the function. The span begins a new trace and ignores the current span: a pod worker, for example, may have been
+ * started in the context of another pod. A rejection marks the span as failed. `options` is called only when traces are enabled.
  */
 export async function runInSpan<T>(options: () => Omit<SpanOptions, 'parent'>, run: () => Promise<T>): Promise<T> {
   if (tracer === null) return run();
@@ -45,7 +45,7 @@ export async function runInSpan<T>(options: () => Omit<SpanOptions, 'parent'>, r
   }
 }
 
-/** Runs the function as a part of a span of another thread. */
+/** Runs the function as a part of another thread's span. */
 export function runWithParent<T>(traceParent: string | undefined, run: () => T): T {
   return tracer === null || traceParent === undefined ? run() : active.run({ traceParent }, run);
 }
@@ -55,7 +55,7 @@ export function startCallSpan(options: () => Omit<SpanOptions, 'parent' | 'kind'
   return tracer?.startSpan({ ...options(), kind: 'client', parent: active.getStore()?.traceParent });
 }
 
-/** The span of a call that belongs to no work of this thread in particular, such as one that carries the news of several pods. */
+/** Starts the span of a call that belongs to no other span, such as a call that serves several pods. The caller ends it. */
 export function startDetachedCallSpan(options: () => Omit<SpanOptions, 'parent' | 'kind'>): Span | undefined {
   return tracer?.startSpan({ ...options(), kind: 'client' });
 }

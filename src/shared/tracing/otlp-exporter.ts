@@ -9,7 +9,7 @@ import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../log/logger.ts';
 
 const exportPath = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
-/** An answer has a count and a message. */
+/** The collector answers with a number and a short message only. */
 const maxReplyBytes = 64 * 1024;
 /** A collector that comes back is found soon; one that is gone costs a connection attempt in each interval. */
 const maxReconnectMs = 30_000;
@@ -34,7 +34,7 @@ export class OtlpExporter implements SpanExporter {
       'grpc.max_receive_message_length': maxReplyBytes,
       'grpc.max_reconnect_backoff_ms': maxReconnectMs,
       'grpc.use_local_subchannel_pool': 1,
-      // A node's environment may have a proxy for its API server, which no collector is behind.
+      // The environment of a node may name a proxy for the API server. A collector is not behind that proxy.
       'grpc.enable_http_proxy': 0,
     });
   }

@@ -16,13 +16,13 @@ import { OtlpExporter } from './otlp-exporter.ts';
 import { formatTraceParent, parseTraceParent } from './trace-parent.ts';
 import type { Span, Tracer, TracingSettings } from './tracer.ts';
 
-/** Spans that wait for the collector, and of one batch: the SDK's own values. Further spans are dropped. */
+/** The SDK's defaults. Spans are dropped while `queueSize` spans wait for the collector. */
 const queueSize = 2048;
 const batchSize = 512;
 const batchDelayMs = 5000;
-/** Of one batch. The SDK waits a little longer than the exporter, which reports the reason. */
+/** The deadline of one batch. The SDK's own time-out is a second longer, so that the exporter reports the failure, with the reason. */
 export const exportDeadlineMs = 10_000;
-/** Messages of failed syncs contain what registries and runtimes write. */
+/** Limits attributes and messages: failed syncs quote texts of any length from registries and runtimes. */
 const maxValueLength = 4096;
 
 const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, server: SpanKind.SERVER };

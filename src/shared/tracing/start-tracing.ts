@@ -6,7 +6,7 @@ import type { TracingSettings } from './tracer.ts';
 
 let started: Promise<void> = Promise.resolve();
 
-/** Calls that the thread makes before the SDK has loaded have no spans. A failure is logged: traces are no reason to stop a node. */
+/** Calls that the thread makes before the SDK has loaded have no spans. A failure is only logged: a node must not stop because of its traces. */
 export function startTracing(settings: TracingSettings | null, logger: Logger): void {
   if (settings === null) return;
   started = (async () => {

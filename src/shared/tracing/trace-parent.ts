@@ -4,7 +4,7 @@ export interface TraceContext {
   readonly spanId: string;
   /** Bit 0: the trace is sampled. */
   readonly traceFlags: number;
-  /** Spans below it belong to another thread or process. */
+  /** The span is one of another thread or process. */
   readonly isRemote?: boolean;
 }
 
