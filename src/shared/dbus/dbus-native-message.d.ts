@@ -3,6 +3,6 @@ declare module 'dbus-native/lib/message.js' {
   import type { Message } from 'dbus-native';
 
   export function marshall(message: Message): Buffer;
-  /** The bytes of one message. Throws when they are malformed. */
+  /** Decodes the bytes of one message. Throws when they are malformed. */
   export function unmarshall(bytes: Buffer): Message;
 }

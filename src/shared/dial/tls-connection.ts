@@ -57,6 +57,7 @@ export function secureConnection(
     ...(isIP(host) === 0 && { servername: host }),
     ...(protocols.length > 0 && { ALPNProtocols: [...protocols] }),
   });
+  // The smaller limit applies to the handshake only.
   socket.once('secureConnect', () => (watched.maxBytes = maxReceivedBytes));
   return { socket, received: watched };
 }

@@ -18,7 +18,7 @@ const staleBeatMs = 10_000;
 /** The name of the sync pool. The names of its threads begin with it. */
 const pool = 'pod-sync';
 
-/** First the checks with upstream's names (ping, log, syncloop), then one for each thread, and one for the whole sync pool. */
+/** Returns first the checks with upstream's names (ping, log, syncloop), then one for each thread, and one for the whole sync pool. */
 export function healthChecks(threads: readonly ThreadHealth[], nowMs: number, logFault: string): HealthCheck[] {
   const singleThreads = threads.filter(({ thread }) => !thread.startsWith(pool));
   const main = threads.find(({ thread }) => thread === 'main');
@@ -34,7 +34,7 @@ export function healthChecks(threads: readonly ThreadHealth[], nowMs: number, lo
   ];
 }
 
-/** What is wrong with a thread. Empty when it is healthy, or was never started. */
+/** Returns what is wrong with a thread. Empty when the thread is healthy, or was never started. */
 export function threadFault(thread: ThreadHealth, nowMs: number): string {
   const { starts, alive, beat, startedAtMs } = thread;
   const name = `thread ${thread.thread}`;

@@ -88,7 +88,7 @@ export class HelperProcess {
   request(operation: HelperOperation, request: unknown, deadlineMs: number, signal?: AbortSignal): Promise<unknown> {
     if (this.#pending.size >= maxPendingRequests)
       return Promise.reject(new HelperError(`${maxPendingRequests} requests wait for the helper`, 'EAGAIN'));
-    // Without free descriptors, Node gives a child no channel. Its error follows.
+    // Without free descriptors, Node gives a child no channel. The child's 'error' event follows.
     if (!this.#child.connected) return Promise.reject(new HelperError('the helper process could not be started', 'EPIPE'));
     clearTimeout(this.#idleTimer);
     this.#child.ref();

@@ -220,7 +220,7 @@ class Exchange implements RunningGet {
     });
   }
 
-  /** Repeats a refused request like Go's http2.Transport: at once, then after 1, 2, 4 seconds, and so on, seven times. */
+  /** Repeats a refused request like Go's http2.Transport: at once, then after 1, 2, 4 seconds, and so on, seven times. Not counted as a redirect. */
   #sendAgain(message: string): void {
     this.#disconnect();
     this.#refusals += 1;

@@ -63,7 +63,7 @@ export function tlsErrorText(err: unknown, { first }: ReceivedBytes): string | u
   return `tls: ${reason}`;
 }
 
-/** What is wrong with the header of the first record. */
+/** Returns Go's text for what is wrong with the header of the first record. Undefined: nothing. */
 function firstRecordText(first: Buffer): string | undefined {
   if (first.length < recordHeaderBytes) return undefined;
   if (first.toString('latin1', 0, recordHeaderBytes) === 'HTTP/') return plainHttpText;
@@ -73,7 +73,7 @@ function firstRecordText(first: Buffer): string | undefined {
   return length > maxRecordBytes ? `tls: oversized record received with length ${length}` : undefined;
 }
 
-/** The server has closed the connection in the handshake. */
+/** Returns Go's text when the server has closed the connection in the handshake: `unexpected EOF` within the first record, else `EOF`. */
 export function handshakeEndText({ first, count }: ReceivedBytes): string {
   if (count === 0) return 'EOF';
   const isWithinFirstRecord = first.length < recordHeaderBytes || count < recordHeaderBytes + first.readUInt16BE(3);

@@ -4,9 +4,9 @@
  * unauthorized connections there are.
  */
 export interface ConnectionLimits {
-  /** Maximum number of connections without an authorized request. */
+  /** Maximum number of unauthorized connections: those without an authorized request. */
   readonly unauthorized: number;
-  /** The same per client address. Exceeding this limit never refuses a connection, because many clients may share an address. */
+  /** Maximum number of unauthorized connections per client address. Exceeding this limit never refuses a connection, because many clients may share an address. */
   readonly unauthorizedPerAddress: number;
   /** Maximum number of connections with an authorized request. */
   readonly authorized: number;

@@ -47,7 +47,7 @@ export function childOf({ fd }: DirectoryHandle, name: Buffer): Buffer {
 const openFlags = openPath | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Entries of one getdents call. */
 const bufferSize = 256;
-/** The type lacks 'buffer', which readdir's type has. */
+/** Names as buffers. Node's type for opendir's options lacks the encoding 'buffer', which readdir's has. */
 const readerOptions = { encoding: 'buffer' as BufferEncoding, bufferSize };
 /** Unlinking a larger file may take long on a disk, so it must not block the thread. */
 const largeFileBytes = 1024 * 1024;

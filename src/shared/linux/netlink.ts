@@ -11,7 +11,7 @@ export const Rtnetlink = { newLink: 16, getLink: 18, newAddress: 20, getAddress:
 
 export interface NetlinkMessage {
   readonly type: number;
-  /** What follows the header of linux/netlink.h. Its numbers are in the host's byte order. */
+  /** The bytes after the header (struct nlmsghdr). Numbers in the payload are in the host's byte order. */
   readonly payload: Buffer;
 }
 

@@ -14,7 +14,7 @@ import { LineWriter } from './write-line.ts';
 const stdout = 1;
 const stderr = 2;
 
-/** Strings are truncated before pino copies them. More than a line shows, so that the line can state how much is missing. */
+/** Strings are truncated before pino copies them. A log line shows less (render-log-record.ts), and states how much of the rest is missing. */
 const maxFieldLength = 64 * 1024;
 
 /** Creates the logger of this thread. `--vmodule` applies to child loggers with their own `component`. */

@@ -100,7 +100,7 @@ export class StorageWriter {
     this.#count(identity, this.#table.insert(fieldsOfRow));
   }
 
-  /** Every row in use. */
+  /** Returns the identity of every row in use. */
   identities(): StorageIdentity[] {
     return Array.from(this.#table.rows(), ([, values]) => toIdentity(values));
   }

@@ -11,7 +11,7 @@ import type { Logger } from '../log/logger.ts';
 const exportPath = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
 /** The collector answers with a number and a short message only. */
 const maxReplyBytes = 64 * 1024;
-/** A collector that comes back is found soon; one that is gone costs a connection attempt in each interval. */
+/** A collector that returns is found within about this time. A collector that is gone costs one connection attempt in this time. */
 const maxReconnectMs = 30_000;
 
 export interface OtlpExporterOptions {

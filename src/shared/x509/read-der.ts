@@ -14,7 +14,7 @@ export function elements(bytes: Buffer): Element[] {
     let start = elementStart + 2;
     if (length >= 0x80) {
       const octets = length & 0x7f;
-      // DER lengths are definite. A length of four octets does not fit into a handshake.
+      // DER has definite lengths only (an indefinite one has 0 octets). No certificate in a handshake has a length of four octets.
       if (octets === 0 || octets > 3 || start + octets > bytes.length) throw new Error('this is not DER');
       length = bytes.readUIntBE(start, octets);
       start += octets;

@@ -37,7 +37,7 @@ export function negotiate(accept: string | undefined): NegotiatedFormat {
   return { encoding: 'text', contentType: `${text}; escaping=${escaping}` };
 }
 
-/** The types by quality; those with a wildcard after others. Upstream: goautoneg's ParseAccept. */
+/** Returns the accepted types, sorted by quality; among types of equal quality, those with a wildcard come last. Upstream: goautoneg's ParseAccept. */
 function parseAccept(accept: string): AcceptedType[] {
   const types = accept.split(',').map((clause): AcceptedType => {
     const [type = '', ...rest] = clause.split(';').map((part) => part.trim());

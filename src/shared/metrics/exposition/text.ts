@@ -35,6 +35,7 @@ function linesOf(name: string, { labels, value, timestampMs }: Sample): string {
 
 /** Rendered timestamps: dozens of samples of a cgroup have the same time, which takes longer to format than the rest of their line. */
 const stamps = new Map<number, string>();
+/** Bounds the memory: later pages have other timestamps. */
 const maxStamps = 4096;
 
 function stampOf(timestampMs: number): string {
