@@ -38,7 +38,7 @@ export interface WatchEvent<T> {
   readonly object: T;
   /** Why the object was not read. It then has only the metadata that identifies it. */
   readonly problem?: string;
-  /** The event was held back, and later events came before it. Its object has changed no more since. */
+  /** The event was held back, and later events came before it. No newer version of its object has arrived. */
   readonly isLate?: true;
 }
 

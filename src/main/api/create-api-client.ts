@@ -54,7 +54,7 @@ export interface ApiConnection {
   readonly host: string;
   /** Makes new calls use new connections. Called after a failed heartbeat. */
   readonly renewConnections: () => void;
-  /** Ends the back-offs of those who failed without credentials. Called when there are some. */
+  /** Calls the listeners of `client.onRecovery`, whose calls failed for lack of credentials. Called when the kubelet gets a client certificate. */
   readonly announceRecovery: () => void;
   readonly setRateLimits: (settings: RateLimitSettings) => void;
   /** Rejects queued calls and aborts calls and watches in flight. */

@@ -13,7 +13,7 @@ import { withJitter } from '../../shared/time/backoff.ts';
 import type { Clock } from '../../shared/time/clock.ts';
 import { ApiError, apiPath, type ApiClient } from './api-client.ts';
 
-/** Upstream's DefaultAuthWebhookRetryBackoff: five attempts, with a delay of half a second after the first. */
+/** Upstream's DefaultAuthWebhookRetryBackoff: five attempts, with a delay of half a second after the first and half as much again after each further one. */
 const maxAttempts = 5;
 const initialDelayMs = 500;
 const delayFactor = 1.5;

@@ -15,7 +15,7 @@ export interface ConfigDocument {
   readonly value: unknown;
   /** Returns the line (from 1) of a field or list item, or of its nearest existing parent. */
   lineOf(path: Path): number;
-  /** One text for each field whose name is in its map already, with the line. `value` has the last of them. */
+  /** One message, with the line, for each field whose name occurs earlier in the same map. `value` has the last occurrence. */
   readonly duplicates: readonly string[];
   /** A sentence when more documents follow. Only the first one is read, as upstream does. */
   readonly furtherDocuments: readonly string[];
@@ -57,9 +57,9 @@ function findDuplicates(document: Document.Parsed, lineAt: (offset: number) => n
     const names = new Set<string>();
     for (const { key, value } of node.items) {
       const problem = isAlias(key) ? undefined : mapKeyProblem(key);
-      if (problem !== undefined) throw new ConfigurationError(`line ${lineAt(startOf(key))}: ${problem}`);
+      if (problem !== undefined) throw new ConfigurationError(`line ${lineAt(startOffset(key))}: ${problem}`);
       const fieldPath = [...path, keyOf(key)];
-      if (names.has(keyOf(key))) problems.push(`line ${lineAt(startOf(key))}: duplicate field ${goQuote(formatFieldPath(fieldPath))}`);
+      if (names.has(keyOf(key))) problems.push(`line ${lineAt(startOffset(key))}: duplicate field ${goQuote(formatFieldPath(fieldPath))}`);
       names.add(keyOf(key));
       walk(value, fieldPath);
     }
@@ -70,15 +70,15 @@ function findDuplicates(document: Document.Parsed, lineAt: (offset: number) => n
 
 function offsetOf(document: Document.Parsed, path: Path): number {
   let node: Node | null | undefined = document.contents;
-  let offset = startOf(node);
+  let offset = startOffset(node);
   for (const step of path) {
     if (isAlias(node)) node = node.resolve(document);
     if (isSeq(node)) {
       node = node.items[Number(step)] as Node | undefined;
-      offset = node ? startOf(node) : offset;
+      offset = node ? startOffset(node) : offset;
     } else if (isMap(node)) {
       const pair: Pair | undefined = node.items.find((each) => keyOf(each.key) === step);
-      offset = pair ? startOf(pair.key) : offset;
+      offset = pair ? startOffset(pair.key) : offset;
       node = pair?.value as Node | null | undefined;
     } else break;
   }
@@ -89,6 +89,6 @@ function keyOf(key: unknown): string {
   return String(isScalar(key) ? key.value : key);
 }
 
-function startOf(node: unknown): number {
+function startOffset(node: unknown): number {
   return (node as Node | null | undefined)?.range?.[0] ?? 0;
 }

@@ -1,4 +1,4 @@
-/** What the configuration is loaded from, at the start and for each reload. Plain data: it goes to the thread that reads for a reload. */
+/** What the configuration is loaded from, at the start and for each reload. Plain data, because the thread that loads it for a reload gets a copy. */
 import type { ValidatedHost } from './validation/rules.ts';
 
 export interface ConfigurationInputs {

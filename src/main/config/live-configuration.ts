@@ -33,16 +33,16 @@ export type LiveField =
   | 'containerLogMaxWorkers'
   | 'containerLogMonitorInterval';
 
-/** A part may keep these. Of `logging`, the verbosity changes while the kubelet runs. */
+/** The fields that never change while the kubelet runs, so that a part may keep them. `logging` lacks its verbosity, which does change. */
 export type FixedConfiguration = Omit<KubeletConfiguration, LiveField | 'logging'> & {
   readonly logging: Omit<KubeletConfiguration['logging'], 'verbosity'>;
 };
 
-/** The cgroup driver is the runtime's, the certificate may be the kubelet's own. */
+/** The fields for which the kubelet may use another value than the files': the runtime's cgroup driver, and its own serving certificate. */
 type DetectedValues = Pick<KubeletConfiguration, 'cgroupDriver' | 'tlsCertFile' | 'tlsPrivateKeyFile'>;
 
 export class LiveConfiguration {
-  /** With the reservations that reservedSystemCPUs makes. */
+  /** The current values, with the effective reservations (reservations.ts). */
   readonly view: KubeletConfiguration;
   #running: KubeletConfiguration;
   #effective: KubeletConfiguration;
@@ -57,7 +57,7 @@ export class LiveConfiguration {
     this.view = Object.defineProperties({}, Object.fromEntries(getters)) as KubeletConfiguration;
   }
 
-  /** As in the files, with defaults and flags. */
+  /** The configuration as loaded from files, defaults and flags, without effective reservations and detected values. */
   get running(): KubeletConfiguration {
     return this.#running;
   }

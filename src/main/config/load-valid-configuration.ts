@@ -1,4 +1,7 @@
-/** Loads the configuration that the flags name, and validates it, at the start and for each reload. Imports nothing that a short-lived thread must not load. */
+/**
+ * Loads the configuration that the flags name, and validates it, at the start and for each reload. A short-lived thread runs this for a reload,
+ * so this file imports only what loading needs.
+ */
 import type { ConfigurationInputs } from './configuration-inputs.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import type { DecodingMode } from './read-config-file.ts';

@@ -48,7 +48,7 @@ export interface KubeletOptions {
   readonly seccompDefault: boolean;
   /** Every thread gets it in its worker data. */
   readonly logging: LoggingOptions;
-  /** The owner of `config`, and of the other fields. */
+  /** Has the current values of all configuration fields, including those that change. */
   readonly live: LiveConfiguration;
   /** What a reload reads. Null: the configuration never changes. */
   readonly reloadInputs: ConfigurationInputs | null;

@@ -7,8 +7,9 @@ const nanosPerMicro = 1000n;
 const microsPerMilli = 1000n;
 
 /**
- * The number of reserved CPUs replaces the CPU in systemReserved and kubeReserved. CPU that is not whole thousandths is rounded, since the Node could not
- * show what is left. The configuration is valid.
+ * Returns a valid configuration with its effective reservations. The number of CPUs in reservedSystemCPUs, if set, replaces the CPU of both
+ * systemReserved and kubeReserved. A reservation of CPU is rounded to whole thousandths, because the Node's status can't show a smaller
+ * remainder.
  */
 export function effectiveReservations<C extends Pick<KubeletConfiguration, 'reservedSystemCPUs' | 'kubeReserved' | 'systemReserved'>>(
   config: C,
@@ -20,7 +21,7 @@ export function effectiveReservations<C extends Pick<KubeletConfiguration, 'rese
   return { ...config, kubeReserved: others, systemReserved: { ...systemReserved, cpu: String(cpus) } };
 }
 
-/** Upstream rounds up to millionths first. */
+/** Rounds the CPU to thousandths. Upstream rounds up to millionths first. */
 function inMilliCPU(reserved: StringMap): StringMap {
   const { cpu } = reserved;
   if (cpu === undefined) return reserved;

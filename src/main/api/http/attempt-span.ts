@@ -1,8 +1,10 @@
 /**
- * The span of one attempt of a call to the API server, with the attributes of Go's instrumentation (otelhttp). The API server gets its context, so that one
- * with tracing refers to it. A watch's span ends with the watch. Without tracing an attempt has no span.
+ * The OpenTelemetry span of one attempt of a call to the API server, with the attributes of Go's instrumentation (otelhttp). The request
+ * carries the span's context in the header `traceparent`, so that the spans of an API server with tracing are children of this span. A
+ * watch's span ends with the watch. Without tracing an attempt has no span.
  *
- * It begins a trace, as upstream's: statuses and events of many pods leave in queues, which run in the context of the call that was first to fill them.
+ * As upstream, the span is the root of a new trace. It is not a child of the span that is active here, because queues send the statuses and
+ * events of many pods, and a queue runs in the async context of whichever pod filled it first.
  */
 import { startDetachedCallSpan, type Attributes, type Span } from '../../../shared/tracing/index.ts';
 
@@ -19,7 +21,7 @@ export class AttemptSpan {
     return new AttemptSpan(startDetachedCallSpan(() => ({ scope, name: `HTTP ${method}`, attributes: requestAttributes(method, url) })));
   }
 
-  /** Alternating names and values. */
+  /** The headers to add to the request, as alternating names and values. */
   get headers(): readonly string[] {
     return this.#span ? ['traceparent', this.#span.traceParent] : [];
   }
@@ -39,7 +41,7 @@ export class AttemptSpan {
   }
 }
 
-/** The code of the operating system or of undici, else the reason of the client's error. */
+/** The attribute `error.type`: the code of the operating system or of undici, else the reason of the client's error. */
 export function errorTypeOf(err: Error): string {
   let reason = err.name;
   for (let cause: unknown = err; cause instanceof Error; cause = cause.cause) {

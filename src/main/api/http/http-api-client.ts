@@ -1,6 +1,6 @@
 /**
- * The HTTP implementation of ApiClient. A call waits in the lane of its traffic class, is sent with the current credentials, and is retried
- * where that is safe (retry-delay.ts). Watches bypass the lanes, as upstream's do.
+ * The HTTP implementation of ApiClient. A call waits in the queue of its traffic class (RequestLane), is sent with the current credentials, and
+ * is retried where that is safe (retry-delay.ts). Watches bypass these queues, as upstream's do.
  */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';

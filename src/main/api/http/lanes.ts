@@ -1,8 +1,8 @@
 /**
- * Assigns each traffic class to a lane with its own rate limit and request slots. Upstream has three clients (cmd/kubelet/app/server.go):
- * heartbeats without a rate limit, events with a separate limit, and one for everything else. Token reviews and access reviews have separate
- * lanes because clients of the kubelet's server cause them: a flood of tokens delays neither the node's traffic nor the access reviews of
- * known users.
+ * Assigns each traffic class to a lane: a queue with its own rate limit and request slots (request-lane.ts). Upstream has three clients
+ * (cmd/kubelet/app/server.go): heartbeats without a rate limit, events with a separate limit, and one for everything else. Token reviews and
+ * access reviews have separate lanes because clients of the kubelet's server cause them: a flood of tokens delays neither the node's traffic nor
+ * the access reviews of known users.
  */
 import type { Clock } from '../../../shared/time/clock.ts';
 import { trafficClasses, type TrafficClass } from '../api-client.ts';
@@ -32,7 +32,7 @@ const eventSlots = 8;
 const reviewSlots = 16;
 /**
  * A flood of invented tokens uses up the whole rate on each flooded node. Known users present a few tokens a minute, and their reviews wait
- * behind at most eight others.
+ * behind at most eight others, because the server thread runs eight at a time (workers/server/auth/token-reviews.ts).
  */
 const maxTokenReviewQPS = 20;
 /** Bounds memory. The pods of a full node with several objects each, all at once, stay below this. */
@@ -40,7 +40,7 @@ const maxQueued = 10_000;
 
 export interface Lanes {
   forClass(trafficClass: TrafficClass): { readonly lane: RequestLane; readonly rank: number };
-  /** From now on. */
+  /** Replaces the rate limits, also for calls that wait already. */
   setLimits(limits: ApiRateLimits): void;
   close(err: Error): void;
 }

@@ -39,7 +39,7 @@ export class NoResponseError extends Error {
   }
 }
 
-/** Room for the pods of a node: 500 of 100 KB each. Also of what a compressed response has when it is decompressed. */
+/** Room for the pods of a node: 500 of 100 KB each. Limits the decompressed bytes of a response. */
 export const maxResponseBytes = 64 * 1024 * 1024;
 
 /** Rejects with NoResponseError, or with the signal's reason when the signal aborts. */

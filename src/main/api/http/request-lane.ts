@@ -9,8 +9,9 @@ import { TokenBucket, type RateLimit } from '../../../shared/concurrency/token-b
 
 /** How long a call yields to the next higher class. */
 const msPerRank = 1_000;
-/** Between two calls of one pod: 20 a second, less than half of the default rate. The first ones do not yield, so that an ordinary pod starts at once. */
+/** The calls of one pod count as arriving at least this far apart: 20 a second, less than half of the default rate of 50. */
 const msPerPodCall = 50;
+/** A pod's first calls count as arriving at once, so that an ordinary pod starts without a delay. */
 const freePodCalls = 10;
 
 export interface RequestLaneOptions {
@@ -33,7 +34,7 @@ export class RequestLane {
   readonly #options: RequestLaneOptions;
   readonly #bucket: TokenBucket | null;
   #queue: QueuedCall[] = [];
-  /** By pod: when its next call counts as arrived. */
+  /** By pod UID: when its last call counts as arrived. A value in the past is the pod's remaining share of `freePodCalls`. */
   readonly #podTimesMs = new Map<string, number>();
   #inUse = 0;
   #cancelTimer: (() => void) | null = null;
@@ -74,7 +75,7 @@ export class RequestLane {
     return this.#createRelease();
   }
 
-  /** Also of the calls that wait already. A lane without a limit keeps none. */
+  /** Replaces the rate limit, also for the calls that wait already. A lane that was created without a limit stays without one. */
   setLimit(limit: RateLimit): void {
     this.#bucket?.setLimit(limit, this.#options.clock.monotonic());
     this.#grantSlots();

@@ -37,6 +37,7 @@ const keepAliveTimeoutMs = 60_000;
 const maxStreams = 1_000;
 /** Per stream. A page of a list or a large object arrives without waiting for a window update. */
 const streamWindowBytes = 1024 * 1024;
+/** Room for the windows of 16 streams. */
 const connectionWindowBytes = 16 * 1024 * 1024;
 
 interface TLSIdentity {

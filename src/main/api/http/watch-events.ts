@@ -7,23 +7,23 @@ import { DeferredLines, type EventLine } from './deferred-lines.ts';
 import type { WireCodec } from './wire-codec.ts';
 
 /**
- * etcd takes 1.5 MiB for an object. The API server's JSON writes six bytes for some characters of one byte (`<` becomes \u003c). The rest is for the names of fields, and
- * for an etcd with a higher limit.
+ * etcd's default limit for an object is 1.5 MiB. The API server's JSON writes six bytes for some characters of one byte (`<` becomes \u003c),
+ * which makes 9 MiB. The rest is room for the names of fields, and for an etcd with a higher limit.
  */
 const maxEventBytes = 16 * 1024 * 1024;
-/** The start of an event, which has the object's name and UID: Kubernetes' servers write the metadata in the order of its Go type. */
+/** The first bytes of a line contain the object's name and UID: Kubernetes' servers write the metadata first, in the order of its Go type. */
 const headBytes = 4096;
 
-/** A line of more than this many limits is no object. */
-const maxSkippedLimits = 16;
+/** A line longer than this multiple of the limit can't be an object. It ends the watch instead of being skipped. */
+const maxSkippedFactor = 16;
 
 const cutEvent = 'ended in the middle of an event';
 const newline = 0x0a;
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
 /**
- * Yields an event with a problem for a line that is too long, and marks an event as late whose line has waited. Throws an Error that describes the malformed line;
- * lines that wait are read before.
+ * Yields the events of a watch: for a line that is too long an event with a problem, and for a deferred line an event marked as late. Throws an
+ * Error that describes a malformed line, after the events of all deferred lines.
  */
 export async function* readEvents<T>(
   chunks: AsyncIterable<Buffer>,
@@ -65,7 +65,7 @@ export async function* readEvents<T>(
     while (deferred.nextDueInMs(0) !== undefined) yield* handleDeferred();
     throw err;
   } finally {
-    // A line that is being read ends with the connection.
+    // A read that is still pending settles when the connection ends. Nobody awaits its result any more.
     next?.catch(() => {});
     const ended = lines.return();
     if (next) ended.catch(() => {});
@@ -96,9 +96,9 @@ async function* readLines(chunks: AsyncIterable<Buffer>, maxBytes: number): Asyn
   const take = (part: Buffer) => {
     length += part.length;
     parts.push(part);
-    // Of a line that is too long, only the start is kept.
+    // Keeps only the first bytes of a line that is too long.
     if (length > maxBytes) parts = [Buffer.concat(parts, Math.min(headBytes, length))];
-    if (length > maxBytes * maxSkippedLimits) throw new Error(`has an event of more than ${maxBytes} bytes`);
+    if (length > maxBytes * maxSkippedFactor) throw new Error(`has an event of more than ${maxBytes} bytes`);
   };
   const toLine = (): EventLine => {
     const line = { start: parts.length === 1 ? parts[0]! : Buffer.concat(parts), bytes: length };
@@ -125,7 +125,7 @@ function toEvent<T>({ start, bytes, isLast }: EventLine, codec: WireCodec, maxBy
   return isBlank(start) ? null : decode<T>(start, codec, isLast ? cutEvent : undefined);
 }
 
-/** Which object a line is about. */
+/** What the first bytes of a line say about its object. */
 interface LineHead {
   readonly type?: string | undefined;
   readonly uid?: string | undefined;
@@ -136,6 +136,7 @@ interface LineHead {
 
 function readHead(line: Buffer): LineHead {
   const head = line.toString('utf8', 0, headBytes);
+  // 253 is the longest name of an object.
   const textOf = (field: string) => new RegExp(`"${field}":"([^"\\\\]{1,253})"`).exec(head)?.[1];
   return {
     type: /^\{"type":"([A-Z]+)","object":\{/.exec(head)?.[1],
@@ -146,7 +147,7 @@ function readHead(line: Buffer): LineHead {
   };
 }
 
-/** Throws when the start of the line does not say which object it has: it is then no event. */
+/** Throws when the start of the line does not identify an object: the line is then no event. */
 function tooLarge<T>(line: Buffer, bytes: number, maxBytes: number): WatchEvent<T> {
   const { type, name, namespace, uid, resourceVersion } = readHead(line);
   const problem = `has an event of more than ${maxBytes} bytes`;
@@ -159,12 +160,12 @@ function tooLarge<T>(line: Buffer, bytes: number, maxBytes: number): WatchEvent<
   };
 }
 
-function decode<T>(line: Buffer, codec: WireCodec, otherwise = 'has a line that is no event'): WatchEvent<T> {
+function decode<T>(line: Buffer, codec: WireCodec, syntaxProblem = 'has a line that is no event'): WatchEvent<T> {
   let event: unknown;
   try {
     event = codec.decode(line);
   } catch (err) {
-    throw new Error(otherwise, { cause: err });
+    throw new Error(syntaxProblem, { cause: err });
   }
   if (!isMap(event) || !types.has(event['type']) || !isMap(event['object'])) throw new Error('has a line that is no event');
   return event as unknown as WatchEvent<T>;

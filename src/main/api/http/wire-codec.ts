@@ -27,7 +27,7 @@ export const jsonCodec: WireCodec = {
   contentType: (patch) => (patch ? patchTypes[patch] : 'application/json'),
   encode: (body) => JSON.stringify(body),
   decode: (bytes) => {
-    // The text, the buffer, and the pieces that it was received in.
+    // Three copies become garbage: the text, the buffer, and the chunks that the buffer was joined from.
     largeGarbage.add(3 * bytes.length);
     return JSON.parse(bytes.toString('utf8'));
   },

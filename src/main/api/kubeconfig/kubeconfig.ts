@@ -5,7 +5,7 @@ export interface Kubeconfig {
   readonly user: KubeconfigUser;
   /** The context's namespace, or `default`. */
   readonly namespace: string;
-  /** What was ignored or is missing, without which upstream goes on, too. One sentence each, without values. */
+  /** Problems that upstream tolerates, too: what was ignored or is missing. One sentence each, without values. */
   readonly warnings: readonly string[];
 }
 

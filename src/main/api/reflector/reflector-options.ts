@@ -12,7 +12,7 @@ export interface ReflectorHandler<T> {
   onChange(changes: readonly ObjectChange<T>[]): void;
 }
 
-/** Of an object, only what identifies it. */
+/** An object that could not be read: only the metadata that identifies it. */
 export type UnreadObject = Pick<ApiObject, 'metadata'>;
 
 export interface ReflectorOptions<T extends ApiObject> {

@@ -24,7 +24,7 @@ import { errorOf, metadataOf } from './untyped-object.ts';
 /** The server ends a watch after 5 to 10 minutes (client-go's range). The random part keeps many watches from restarting together. */
 const watchTimeoutSeconds = { min: 300, max: 600 };
 const idleTimeoutJitter = 0.5;
-/** Without an event for this long, the server does not know how to stream initial events. */
+/** A server that sends no event for this long counts as one that can't stream initial events. */
 const initialEventsTimeoutMs = 30_000;
 /** A watch that ends sooner, without any event, is restarted after a back-off (client-go: VeryShortWatchError). */
 const shortWatchMs = 1000;

@@ -26,7 +26,7 @@ function validateProvider({ name, apiVersion, matchImages, defaultCacheDuration 
     ...(name.includes('/') ? [invalid('providers.name', name, "provider name cannot contain '/'")] : []),
     ...(name.includes(' ') ? [invalid('providers.name', name, 'provider name cannot contain spaces')] : []),
     ...(name === '.' || name === '..' ? [invalid('providers.name', name, `provider name cannot be '${name}'`)] : []),
-    // Upstream accepts both, and fails when it looks for the plugin.
+    // Upstream accepts an empty name and one with NUL, and fails when it looks for the plugin.
     ...(name === '' ? [required('providers.name')] : []),
     ...(name.includes('\0') ? [invalid('providers.name', name, 'provider name cannot contain NUL')] : []),
   ];

@@ -8,7 +8,7 @@ import { thrownMessage, invalidConfiguration, type ValidationRule } from './rule
 
 const signals: ReadonlySet<string> = new Set(evictionSignals);
 
-/** Throws if the threshold is invalidConfiguration. 0% and 100% are valid and mean no threshold. */
+/** Throws if the threshold is invalid. 0% and 100% are valid and mean no threshold. */
 function checkThreshold(signal: string, text: string): void {
   if (text.endsWith('%')) {
     const percent = toPercent(text);
@@ -57,6 +57,7 @@ export const checkEviction: ValidationRule = ({ config }) => [
 
 function checkLogSize(size: string): string[] {
   const failure = thrownMessage(() => {
+    // A fraction of a byte, in nanos.
     if (parseQuantity(size).nanos % 1_000_000_000n !== 0n) throw new Error('invalid max log size');
   });
   return failure === undefined

@@ -7,6 +7,7 @@ import type { LoggingConfiguration, TracingConfiguration } from '../kubelet-conf
 import type { FeatureGates } from '../feature-gates.ts';
 import { collectErrors, invalidConfiguration, type ValidationRule } from './rules.ts';
 
+/** Upstream's verbosity is an int32. */
 const maxVerbosity = 2 ** 31 - 1;
 
 /** Formats like upstream's field errors: `path: Invalid value: value: why`. */

@@ -2,13 +2,17 @@
 
 export const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
 
-const tls13 = ['AES_128_GCM_SHA256', 'AES_256_GCM_SHA384', 'CHACHA20_POLY1305_SHA256'];
-const authenticated = ['AES_128_GCM_SHA256', 'AES_256_GCM_SHA384', 'CHACHA20_POLY1305_SHA256', 'CHACHA20_POLY1305'];
-const chained = ['AES_128_CBC_SHA', 'AES_256_CBC_SHA', 'AES_128_CBC_SHA256', 'RC4_128_SHA'];
+const tls13Ciphers = ['AES_128_GCM_SHA256', 'AES_256_GCM_SHA384', 'CHACHA20_POLY1305_SHA256'];
+/** AEAD ciphers of the suites of TLS 1.2 with ECDHE. */
+const aeadCiphers = ['AES_128_GCM_SHA256', 'AES_256_GCM_SHA384', 'CHACHA20_POLY1305_SHA256', 'CHACHA20_POLY1305'];
+/** The other ciphers of these suites. */
+const cbcAndStreamCiphers = ['AES_128_CBC_SHA', 'AES_256_CBC_SHA', 'AES_128_CBC_SHA256', 'RC4_128_SHA'];
 
 export const tlsCipherSuites: ReadonlySet<string> = new Set([
-  ...tls13.map((suite) => `TLS_${suite}`),
-  ...['ECDHE_ECDSA', 'ECDHE_RSA'].flatMap((exchange) => [...authenticated, ...chained].map((suite) => `TLS_${exchange}_WITH_${suite}`)),
+  ...tls13Ciphers.map((suite) => `TLS_${suite}`),
+  ...['ECDHE_ECDSA', 'ECDHE_RSA'].flatMap((exchange) =>
+    [...aeadCiphers, ...cbcAndStreamCiphers].map((suite) => `TLS_${exchange}_WITH_${suite}`),
+  ),
   'TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA',
   ...[
     'RC4_128_SHA',
@@ -21,5 +25,5 @@ export const tlsCipherSuites: ReadonlySet<string> = new Set([
   ].map((suite) => `TLS_RSA_WITH_${suite}`),
 ]);
 
-/** P-256, P-384, P-521, X25519, and their ML-KEM hybrids: SecP256r1, X25519, SecP384r1. */
+/** IANA's numbers of P-256, P-384, P-521, X25519, and of the hybrids of ML-KEM with P-256, X25519 and P-384, in this order. */
 export const tlsCurves: ReadonlySet<number> = new Set([23, 24, 25, 29, 4587, 4588, 4589]);

@@ -1,6 +1,6 @@
 /**
  * Validates the effective configuration: the rules between fields, feature gates and the host. read-config-file.ts checks types and unknown
- * fields. The command line calls this once, before any part of the kubelet starts.
+ * fields. Called before any part of the kubelet starts, and for each reload.
  */
 import { checkFixedValues } from './fixed-values.ts';
 import { checkEviction } from './eviction.ts';
