@@ -42,8 +42,8 @@ export interface ClusterNodeOptions {
    */
   readonly resetExtendedResources?: () => Promise<boolean>;
   /**
-   * Resolves when the first relist is complete, before which the status would mark a ready node, and with it its pods, as not ready, and when
-   * the server listens: a client may run kubectl exec or logs as soon as the node is ready.
+   * Resolves when the first relist is complete and the server listens. Before the relist, the status would mark a ready node, and with it its
+   * pods, as not ready. A client may run kubectl exec or logs as soon as the node is ready, so the server must listen by then.
    */
   readonly mayReport: Promise<unknown>;
   readonly events: EventSink;
@@ -177,7 +177,7 @@ export class ClusterNode {
     while (!signal.aborted) {
       try {
         if (this.#needsRegistration) await this.#register(signal);
-        await this.#untilItMayReport(signal);
+        await this.#untilMayReport(signal);
         this.#wasReady = this.#isReady();
         await this.#updater.update(signal);
         if (this.#updater.isMissing) await this.#handleMissingNode(signal);
@@ -193,13 +193,13 @@ export class ClusterNode {
    * Waits for the first relist and the server, but at most nodeStatusUpdateFrequency: the status must also report a runtime that lists no
    * pods.
    */
-  async #untilItMayReport(signal: AbortSignal): Promise<void> {
+  async #untilMayReport(signal: AbortSignal): Promise<void> {
     if (this.#wasReady !== null) return;
     const { mayReport, clock, config } = this.#options;
-    const seen = new AbortController();
-    const finish = () => seen.abort();
+    const settled = new AbortController();
+    const finish = () => settled.abort();
     mayReport.then(finish, finish);
-    await clock.sleep(config.nodeStatusUpdateFrequency, AbortSignal.any([signal, seen.signal])).catch(() => {});
+    await clock.sleep(config.nodeStatusUpdateFrequency, AbortSignal.any([signal, settled.signal])).catch(() => {});
   }
 
   /** Polls the readiness, because not every change is notified: a hanging thread sends nothing. */

@@ -27,10 +27,11 @@ export interface NodeLeaseOptions {
 }
 
 const leaseNamespace = 'kube-node-lease';
-/** The renewal interval as a fraction of the lease's duration. */
+/** The renewal interval as a fraction of the lease's duration. This number and the next two are upstream's. */
 const renewFraction = 0.25;
 const renewJitter = 0.04;
 const maxUpdates = 5;
+/** Upstream's delays: 200 ms, doubled up to 7 s. */
 const retryBackoff = { initialMs: 200, maxMs: 7000 };
 const retryJitter = 0.1;
 

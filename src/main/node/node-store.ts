@@ -79,6 +79,7 @@ export class NodeStore {
   /** Stores the response to the kubelet's own read or write, unless the reflector has delivered a newer version. */
   observe(node: StoredNode): void {
     const { uid, resourceVersion = '' } = node.metadata;
+    // A response with another UID than the stored Node's counts as late: the reflector delivers the Node that exists.
     const isLate = this.#node?.metadata.uid === uid || this.#node === null ? isOlder(resourceVersion, this.#lastVersion) : true;
     if (!isLate) this.#set(node);
   }

@@ -24,8 +24,9 @@ export class PodCIDRSync {
   readonly #options: PodCIDRSyncOptions;
   readonly #wakeup: Wakeup;
   #wanted = '';
-  /** Counts the requests. The runtime has the ranges when the last one succeeded. */
+  /** The number of requests to send the ranges. */
   #requested = 0;
+  /** The value of `#requested` at the last successful send. The runtime has the newest ranges when both are equal. */
   #sent = 0;
   #isSending = false;
   #lastFailure = '';
@@ -71,7 +72,7 @@ export class PodCIDRSync {
     this.#isSending = false;
   }
 
-  /** Returns false when it has to be tried again. */
+  /** Returns false when the send must be repeated. */
   async #sendOnce(): Promise<boolean> {
     const { update, logger, signal } = this.#options;
     const podCIDR = this.#wanted;

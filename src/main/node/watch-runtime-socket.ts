@@ -1,4 +1,4 @@
-/** Notices that the runtime was restarted, also when no call failed meanwhile: a runtime creates its socket anew. */
+/** Notices a restart of the runtime even if no call failed meanwhile: a restarted runtime creates a new socket file. */
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../shared/time/clock.ts';
 
@@ -15,7 +15,7 @@ const periodMs = 5000;
 /** Never rejects. Ends when the signal aborts. */
 export async function watchRuntimeSocket({ endpoint, onReplaced, clock }: RuntimeSocketOptions, signal: AbortSignal): Promise<void> {
   const path = endpoint.replace(/^unix:(\/\/)?/, '');
-  // An inode's number may be that of the socket before.
+  // The new file may reuse the inode number of the old one, so the change time counts too.
   const identity = () =>
     stat(path).then(
       ({ ino, ctimeMs }) => `${ino} ${ctimeMs}`,

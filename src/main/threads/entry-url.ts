@@ -2,8 +2,8 @@
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 
 /**
- * The environment of threads. They have no code cache: Node would keep a copy of it in each of them, which saves a start next to nothing. The cache of a
- * source (in tests) also spares its compilation from TypeScript, and stays.
+ * The environment of threads. It disables Node's compile cache: each thread would keep a copy of the cache in memory, and start hardly faster. The
+ * cache stays for TypeScript sources (in tests), because it also saves their compilation.
  */
 export const threadEnvironment: NodeJS.ProcessEnv = extension === 'ts' ? process.env : { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
 

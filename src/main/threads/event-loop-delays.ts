@@ -5,7 +5,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { mainEventLoopDelay } from '../../shared/metrics/definitions/threads.ts';
 
-/** A sample may understate a delay by this much. A shorter delay may be missed. Each sample wakes the thread: with 10 ms that was a third of what it used without pods. */
+/**
+ * A sample may understate a delay by this much, and a shorter delay may be missed. Each sample wakes main: a period of 10 ms was a third of main's
+ * CPU time on a node without pods.
+ */
 const periodMs = 50;
 const msPerNs = 1e-6;
 
@@ -36,8 +39,8 @@ export interface SampledLoop {
 }
 
 /**
- * Yields each sample as a delay, the longest first. Reading a percentile takes microseconds, so all delays below a millisecond have the value of the first
- * of them.
+ * Yields each sample as a delay, the longest first. Reading a percentile takes microseconds, so the longest delay below a
+ * millisecond is read last, and stands for all shorter ones.
  */
 export function* sampledDelaysMs(loop: SampledLoop): Generator<number> {
   let delayMs = Infinity;

@@ -12,11 +12,14 @@ export interface GrowingPoolOptions extends Omit<SupervisedPoolOptions, 'threads
   readonly maxThreads: number;
 }
 
-/** More tasks than this, for each thread, need another thread. Most of them wait for the runtime. */
+/** The pool adds a thread when it has more tasks than this for each thread. Most tasks wait for the runtime. */
 const tasksPerThread = 32;
-/** So do a few tasks of a thread that is busy for more than this share of its time. */
+/**
+ * It also adds one when the thread with the fewest tasks has this many, and is busy for more than this share of the time between two samples,
+ * which are at least `windowMs` apart.
+ */
 const busy = { tasks: 8, utilization: 0.7, windowMs: 200 };
-/** A thread more than the tasks need ends after this time. */
+/** A thread that the tasks do not need ends after this time. */
 const idleMs = 60_000;
 
 interface Member {
@@ -28,7 +31,7 @@ interface Member {
 export class GrowingPool {
   readonly #options: GrowingPoolOptions;
   readonly #members: Member[] = [];
-  /** They finish their tasks. */
+  /** Members that get no new tasks, and end after their last one. */
   readonly #retired = new Set<Member>();
   #isPrepared = false;
   #preparing: Promise<void> = Promise.resolve();
@@ -100,7 +103,7 @@ export class GrowingPool {
     return this.#tasks > tasksPerThread * this.#members.length || (member.tasks >= busy.tasks && this.#isBusy(member));
   }
 
-  /** Whether the thread was busy since an earlier call, for one of its tasks. */
+  /** Returns whether the thread was busy since the last sample, and takes a new one. False when the last sample is too new, or of another thread. */
   #isBusy(member: Member): boolean {
     const atMs = this.#options.clock.monotonic();
     const before = this.#sample;
@@ -128,6 +131,7 @@ export class GrowingPool {
 
   #onTaskEnd(member: Member): void {
     if (this.#retired.has(member) && member.tasks === 0) return void this.#end(member);
+    // Half of the tasks for which a smaller pool would grow again.
     const isEnough = this.#tasks <= (tasksPerThread * (this.#members.length - 1)) / 2;
     if (this.#closed || this.#members.length <= this.#options.minThreads || !isEnough) return this.#stopRetiring();
     this.#cancelRetirement ??= this.#options.clock.after(idleMs, () => this.#retireLast());

@@ -17,7 +17,7 @@ import { systemClock, type Clock } from '../../shared/time/clock.ts';
  */
 const defaultLimitMs = 45_000;
 const defaultPeriodMs = 5_000;
-/** A test may let the system clock pass faster, to shorten the kubelet's periods. A busy thread needs as long as before, so `performance` counts. */
+/** A test may make the system clock run faster to shorten the kubelet's periods. A busy thread still needs real time, so `performance` measures it. */
 const watchdogClock: Clock = { ...systemClock, monotonic: () => performance.now() };
 
 export interface HangWatchdogOptions {
@@ -32,7 +32,7 @@ interface FollowedThread {
   readonly terminate: (cause: string) => void;
   /** Monotonic ms of the last heartbeat that a check saw. */
   lastBeatMs: number;
-  /** Time without a heartbeat since then, as far as it counts. */
+  /** The time without a heartbeat since then that counts. */
   silentMs: number;
 }
 

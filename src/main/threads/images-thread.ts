@@ -104,7 +104,7 @@ export class ImagesThread {
   sampleFilesystems(): Promise<void> {
     return this.thread.call((api) => api.sampleFilesystems(), { retry: true });
   }
-  /** Also of threads that start later. */
+  /** Replaces the live settings, also of threads that start later. */
   configure(live: LiveImagesSettings): Promise<void> {
     this.#current.live = live;
     return this.thread.call((api) => api.configure(live), { retry: true });

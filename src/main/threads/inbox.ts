@@ -1,4 +1,4 @@
-/** The messages of a thread that starts before main has loaded their receiver: they are kept until the receiver is set, and then passed on at once. */
+/** Keeps the messages of a thread that started before main loaded their receiver, and passes them on when the receiver is set. */
 export class Inbox<Message> {
   /** The messages that came before the receiver, or the receiver. */
   #state: Message[] | ((message: Message) => void) = [];

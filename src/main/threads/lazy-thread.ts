@@ -9,7 +9,7 @@ export class LazyThread<Api> {
     this.#start = start;
   }
 
-  /** Starts it if necessary. */
+  /** Starts the thread at the first use. */
   get thread(): Thread<Api> {
     this.#thread ??= this.#start();
     return this.#thread;

@@ -27,9 +27,10 @@ function bytesOf(object: PodObject): number {
   }
 }
 
+/** Estimates for a service without its name, and for each port. */
 const bytesPerService = 64;
 const bytesPerPort = 32;
-/** A key costs a string of its own. */
+/** An estimate of what an entry takes beside its characters: the key is a string of its own. */
 const bytesPerEntry = 32;
 
 function bytesOfEntries(entries: Readonly<Record<string, string>>): number {

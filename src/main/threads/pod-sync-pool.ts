@@ -42,7 +42,10 @@ export interface PodSyncPoolOptions extends ThreadDependencies {
   readonly minThreads?: number;
 }
 
-/** Threads die rarely. The limit bounds what a manifest or another task that kills its thread can do; the task of a pod ends with the death of a thread that it had alone. */
+/**
+ * Threads die rarely. The limit bounds what a task that kills its thread can do, such as a manifest. A pod's task fails earlier: with the death of
+ * a thread in which it ran alone (quarantine-pool.ts).
+ */
 const maxSends = 4;
 const resendDelayMs = 50;
 const closeDeadlineMs = 2_000;
@@ -60,7 +63,7 @@ export class PodSyncPool {
   readonly #logger: Logger;
   readonly #clock: Clock;
   #closed = false;
-  /** Rejects the tasks under way. */
+  /** One function for each task under way, which rejects the task. */
   readonly #pending = new Set<(err: KubeletError) => void>();
 
   private constructor({ state, logger, settings, clock = systemClock, entry = entryUrl('pod-sync'), minThreads = 1 }: PodSyncPoolOptions) {
@@ -121,14 +124,14 @@ export class PodSyncPool {
       }
     };
     return {
-      result: this.#runInTurn(task, sendOnce, stop.signal).catch((err: unknown): PodSyncResult => {
+      result: this.#runWithinWeightLimit(task, sendOnce, stop.signal).catch((err: unknown): PodSyncResult => {
         if (this.#closed) throw err;
         if (err === stop.signal.reason) return stoppedResult;
         return failedResult(err, { reason: 'SyncThreadLost', backoffs: task.kind === 'sync' ? task.backoffs : [] });
       }),
       stop: (podEnds) => {
         stopped = { podEnds: podEnds || (stopped?.podEnds ?? false) };
-        stop.abort(isStopped);
+        stop.abort(stoppedError);
         channel?.stop(stopped.podEnds);
       },
       shrinkGracePeriod: (seconds) => {
@@ -197,16 +200,20 @@ export class PodSyncPool {
     await this.#pool.threads[index]?.terminate();
   }
 
-  /** The tasks of large pods take turns. One that is stopped while it waits rejects with the signal's reason. */
-  async #runInTurn(task: PodTask, sendOnce: (pool: Piscina) => Promise<PodSyncResult>, signal: AbortSignal): Promise<PodSyncResult> {
-    const turn = 'pod' in task && task.pod ? this.#weights.enter(podWeight(task.pod), signal) : null;
-    if (!turn) return this.#runUntilDone(task, sendOnce);
+  /** Lets a task of a large pod wait for the WeightLimiter. A task that is stopped while it waits rejects with the signal's reason. */
+  async #runWithinWeightLimit(
+    task: PodTask,
+    sendOnce: (pool: Piscina) => Promise<PodSyncResult>,
+    signal: AbortSignal,
+  ): Promise<PodSyncResult> {
+    const admission = 'pod' in task && task.pod ? this.#weights.enter(podWeight(task.pod), signal) : null;
+    if (!admission) return this.#runUntilDone(task, sendOnce);
     if (this.#closed) throw new KubeletError('ThreadClosed', 'the sync pool is closed');
-    const end = await turn;
+    const leave = await admission;
     try {
       return await this.#runUntilDone(task, sendOnce);
     } finally {
-      end();
+      leave();
     }
   }
 
@@ -256,7 +263,7 @@ export class PodSyncPool {
   }
 }
 
-const isStopped = new KubeletError('Stopped', 'the task was stopped before it began');
+const stoppedError = new KubeletError('Stopped', 'the task was stopped before it began');
 const stoppedResult: PodSyncResult = { outcome: 'stopped', waiting: {}, backoffs: [], changedRuntime: false };
 
 interface LossHandling {

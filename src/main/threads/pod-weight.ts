@@ -1,16 +1,17 @@
-/** How much of a thread's memory a copy of a pod takes. Pure. */
+/** Estimates how much of a thread's memory a copy of a pod takes. Pure. */
 import type { Pod } from '../../shared/kubernetes/api.ts';
 
 /** A pod that is heavier counts as this heavy. */
 const maxWeight = 64 * 1024 * 1024;
-/** V8's sizes, roughly: of the header of an object, string or array, and of a pointer to it. */
+/** The size of V8's header of an object, string or array, roughly. */
 const headerBytes = 24;
+/** The size of V8's pointer to one of these. */
 const pointerBytes = 8;
 
 /** By pod: a pod is copied for many tasks, and never changed. */
 const weights = new WeakMap<Pod, number>();
 
-/** Returns bytes. */
+/** Returns the weight in bytes. */
 export function podWeight(pod: Pod): number {
   let weight = weights.get(pod);
   if (weight === undefined) {

@@ -49,7 +49,7 @@ export class PoolSupervisor {
     return this.#supervisor.scheduleRestart(this.#workerData.thread, uptimeMs, replace);
   }
 
-  /** From now on an exit is no death. */
+  /** Ends the supervision: a later exit is no death. */
   close(): void {
     this.#closed = true;
     this.#supervisor.close();

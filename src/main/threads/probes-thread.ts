@@ -17,7 +17,7 @@ export interface ProbesThreadOptions extends ThreadDependencies {
 const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 2 };
 
 export class ProbesThread {
-  /** Notified when the thread starts, or starts again: it knows no pod. */
+  /** Notified at each start and restart of the thread, which then knows no pod. */
   readonly starts = new Listeners();
   readonly notifications = new Listeners<[ProbeNotification]>();
   readonly #lazy: LazyThread<ProbesApi>;
@@ -31,7 +31,7 @@ export class ProbesThread {
     return new ProbesThread(options);
   }
 
-  /** Starts it at the first use. */
+  /** Starts the thread at the first use. */
   get thread(): Thread<ProbesApi> {
     return this.#lazy.thread;
   }

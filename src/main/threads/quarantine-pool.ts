@@ -1,13 +1,14 @@
 /**
- * Threads for the tasks of suspects (suspects.ts), which begin one at a time in each: a task is alone with tasks that have run for a while, and seldom with those.
- * The threads are started with the first of these tasks, and end with the last one.
+ * Separate threads for the tasks of suspects (suspects.ts). A task is on probation when it begins; as many tasks as there are threads may be on
+ * probation at a time, so the death of a thread can be blamed on the task that has just begun. The threads start with the first such task, and
+ * end with the last one.
  */
 import type { Piscina } from 'piscina';
 import { SupervisedPool, type SupervisedPoolOptions } from './supervised-pool.ts';
 
-/** The slots of threads include those of this many, and of their replacements. */
+/** shared-thread-state.ts has slots for this many threads and for their replacements. */
 export const quarantineThreads = 2;
-/** A task that has run for this long waits for a hook or for the end of a container. The next one does not wait for it. */
+/** A task that has run for this long waits for a hook or for the end of a container. Its probation ends, so the next task begins. */
 const probationMs = 3000;
 
 export class QuarantinePool {
@@ -22,13 +23,13 @@ export class QuarantinePool {
   }
 
   /**
-   * Runs a task after those that came before have begun well.
-   * @param onBlame called when the task is lost with its thread soon after it has begun
+   * Runs a task when the tasks before it have ended, or ended their probation.
+   * @param onBlame called when the task is lost with its thread during its probation
    */
   async run<T>(send: (pool: Piscina) => Promise<T>, onBlame: () => void): Promise<T> {
     this.#tasks += 1;
     try {
-      return await this.#runInTurn(send, onBlame);
+      return await this.#runOnProbation(send, onBlame);
     } finally {
       this.#tasks -= 1;
       if (this.#tasks === 0) void this.destroy();
@@ -43,7 +44,7 @@ export class QuarantinePool {
     await pool?.destroy().catch(() => {});
   }
 
-  async #runInTurn<T>(send: (pool: Piscina) => Promise<T>, onBlame: () => void): Promise<T> {
+  async #runOnProbation<T>(send: (pool: Piscina) => Promise<T>, onBlame: () => void): Promise<T> {
     if (this.#onProbation >= quarantineThreads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#onProbation += 1;
     let isOnProbation = true;

@@ -18,11 +18,11 @@ export interface StatsThreadOptions extends ThreadDependencies {
   readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'>;
 }
 
-/** Who receives the thread's notifications. One that comes before its first listener is dropped. */
+/** The listeners of the thread's notifications. A notification that comes before its first listener is dropped. */
 interface StatsListeners {
   /** The thread reads the kernel's log seconds after its start, when main has loaded its parts. */
   readonly systemOOM: Listeners<[SystemOOM]>;
-  /** The kernel's notifications of memory pressure, one a second at most. */
+  /** The kernel's notifications of memory pressure, at most one a second. */
   readonly memoryPressure: Listeners<[MemoryPressure]>;
   /** Cgroups that appear. Main lists all cgroups when it begins to clean up. */
   readonly podCgroups: Listeners<[PodCgroupsAppeared]>;
@@ -76,7 +76,7 @@ export class StatsThread {
   sampleNow(): Promise<void> {
     return this.thread.call((api) => api.sampleNow(), { retry: true });
   }
-  /** Also of threads that start later. */
+  /** Replaces the thresholds, also of threads that start later. */
   setMemoryThresholds(thresholds: StatsWorkerData['memoryThresholds']): Promise<void> {
     this.#current.memoryThresholds = thresholds;
     return this.thread.call((api) => api.setMemoryThresholds(thresholds), { retry: true });

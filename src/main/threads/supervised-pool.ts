@@ -24,6 +24,7 @@ export interface SupervisedPoolOptions {
 
 /** Parsing a manifest of 10 MB takes many times its size. A sync takes little. */
 const resourceLimits = { maxOldGenerationSizeMb: 320, maxYoungGenerationSizeMb: 8 };
+/** A sync mostly waits, so a thread can run hundreds. */
 const concurrentTasksPerWorker = 500;
 /** Piscina queues tasks above the capacity of its threads. Main has at most one task per pod. */
 const maxQueue = 20_000;

@@ -1,6 +1,6 @@
 /**
- * The pods whose tasks may have ended their threads. The task that does is not known, since a thread runs hundreds; a pod whose task was in a thread at two
- * deaths runs alone from then on, until a task of it ends well. Pure.
+ * Finds the pods whose tasks may kill threads. A thread runs hundreds of tasks, so its death does not show which task caused it. A pod whose tasks
+ * were in threads at two deaths becomes a suspect: its tasks run alone (quarantine-pool.ts) until one of them ends well. Pure.
  */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 

@@ -47,6 +47,7 @@ export interface ThreadCallOptions {
 const defaultDeadlineMs = 30_000;
 /** A safety limit: this many pending calls mean that the thread does not answer any more. */
 const maxCalls = 10_000;
+/** How long `close` waits for `finish`. */
 const finishDeadlineMs = 2_000;
 
 interface RunningWorker<Api> {

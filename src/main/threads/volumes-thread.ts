@@ -21,7 +21,7 @@ export interface VolumesThreadOptions extends ThreadDependencies {
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 2 };
 
 export class VolumesThread {
-  /** A thread that is started again gets them. */
+  /** By name: the endpoints of the drivers. A restarted thread gets them with its worker data. */
   readonly #drivers = new Map<string, string>();
   readonly #lazy: LazyThread<VolumesApi>;
 
@@ -41,7 +41,10 @@ export class VolumesThread {
   recover(): Promise<void> {
     return this.#lazy.thread.call((api) => api.recover(), { deadlineMs: null, retry: true });
   }
-  /** The thread limits the time of a driver's calls, and a volume's operations wait for each other. */
+  /**
+   * This call and the next ones have no deadline here: the thread limits the time of a driver's calls, and a volume's operations wait for each
+   * other.
+   */
   async setDriver(name: string, endpoint: string): Promise<DriverReply> {
     const reply = await this.#lazy.thread.call(async (api) => await api.setDriver(name, endpoint), { deadlineMs: null, retry: true });
     if (reply.outcome === 'info') this.#drivers.set(name, endpoint);

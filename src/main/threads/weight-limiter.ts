@@ -1,13 +1,15 @@
 /**
- * Bounds the memory that large pods take in the threads of the sync pool, whose heaps are limited: their tasks take turns. Small pods have no turn, and never wait.
- * A task that has run for long, as one with a hook, no longer counts, up to a second limit.
+ * Bounds the memory that large pods take in the threads of the sync pool, whose heaps are limited: their tasks begin only while the sum of the
+ * weights of those that run is below a limit. Tasks of small pods never wait. A task that has run for long, such as one with a hook, counts only
+ * against a second, higher limit.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 
-/** A pod with some thousand fields. */
+/** Lighter pods are small. A pod of this weight has some thousand fields. */
 const smallWeight = 256 * 1024;
-/** All of them may be in one thread, with 320 MiB (supervised-pool.ts). */
+/** In bytes: `active` for the tasks that have begun within `overdueAfterMs`, `total` for all. All may run in one thread, with 320 MiB (supervised-pool.ts). */
 const limits = { active: 96 * 1024 * 1024, total: 192 * 1024 * 1024 };
+/** A task that has run for this long waits for something, such as a hook. */
 const overdueAfterMs = 30_000;
 
 interface Waiting {
@@ -30,7 +32,10 @@ export class WeightLimiter {
     return this.#waiting.size;
   }
 
-  /** Returns null when a task of this weight needs no turn. Else resolves with the function that ends the turn, or rejects when the limiter is closed or the signal aborts. */
+  /**
+   * Returns null for a small weight: the task may run. Otherwise resolves when the task may run, with the function to call at its end. Rejects when
+   * the limiter is closed or the signal aborts.
+   */
   enter(weight: number, signal: AbortSignal): Promise<() => void> | null {
     if (weight < smallWeight) return null;
     return new Promise((resolve, reject) => {
@@ -38,12 +43,12 @@ export class WeightLimiter {
       const abort = () => {
         if (!this.#waiting.delete(entry)) return;
         reject(signal.reason as Error);
-        this.#next();
+        this.#startWaiting();
       };
       if (signal.aborted) return reject(signal.reason as Error);
       signal.addEventListener('abort', abort, { once: true });
       this.#waiting.add(entry);
-      this.#next();
+      this.#startWaiting();
     });
   }
 
@@ -61,7 +66,7 @@ export class WeightLimiter {
       if (!isActive) return;
       isActive = false;
       this.#active -= weight;
-      this.#next();
+      this.#startWaiting();
     };
     const cancel = this.#clock.after(overdueAfterMs, endActive);
     return () => {
@@ -70,12 +75,12 @@ export class WeightLimiter {
       cancel();
       this.#total -= weight;
       endActive();
-      this.#next();
+      this.#startWaiting();
     };
   }
 
-  /** In the order in which they came. A weight above the limit is alone. */
-  #next(): void {
+  /** Starts waiting tasks in the order in which they came. A weight above the limit runs alone. */
+  #startWaiting(): void {
     for (const entry of this.#waiting) {
       const { weight, enter } = entry;
       const fits = this.#active + weight <= limits.active && this.#total + weight <= limits.total;

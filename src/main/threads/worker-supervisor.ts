@@ -95,7 +95,7 @@ export class WorkerSupervisor {
     return Math.round(delayMs);
   }
 
-  /** From now on an exit is no death. Cancels the restart, and removes the threads from the watchdog. */
+  /** Ends the supervision: a later exit is no death. Cancels the restart, and removes the threads from the watchdog. */
   close(): void {
     this.#closing = true;
     this.#cancelRestart();

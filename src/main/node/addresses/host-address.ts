@@ -14,9 +14,9 @@ export interface RouteFiles {
 export type HostAddress = { readonly address: string } | { readonly problem: string };
 
 /**
- * Returns the address of the first default route whose interface has a global one, the preferred family's routes first. Where that interface has
- * only link-local addresses (BGP over such), the loopback interface has the host's. A host without a default route has no address; a host
- * without route files has that of any interface.
+ * Returns a global unicast address of the interface of the first default route that leads to one; the routes of the preferred family come first.
+ * An interface with only link-local addresses (such as one for BGP) counts as having those of the loopback interface. A host with route files
+ * but without a default route has no address. On a host without route files the address of any interface counts.
  */
 export function hostAddress(preferred: Family, interfaces: readonly HostInterface[], routes: RouteFiles): HostAddress {
   const families: readonly Family[] = preferred === 'IPv6' ? ['IPv6', 'IPv4'] : ['IPv4', 'IPv6'];

@@ -13,22 +13,25 @@ export interface HostInterface {
   readonly addresses: readonly IPAddress[];
 }
 
-/** Never rejects: where netlink is not available, returns what Node finds. */
+/** Never rejects: without netlink, returns what Node.js finds. */
 export async function readHostInterfaces(): Promise<HostInterface[]> {
   try {
     const links = await dumpNetlink(Rtnetlink.getLink);
     return toHostInterfaces(links, await dumpNetlink(Rtnetlink.getAddress));
   } catch {
-    return fromNodesInterfaces(networkInterfaces());
+    return fromOSInterfaces(networkInterfaces());
   }
 }
 
 /** Flags of struct ifinfomsg, from linux/if.h. */
 const InterfaceFlag = { up: 1, loopback: 8, pointToPoint: 16 } as const;
+/** Types of attributes, from linux/if_link.h and linux/if_addr.h. */
 const IFLA_IFNAME = 3;
 const IFA_ADDRESS = 1;
 const IFA_LOCAL = 2;
+/** The size of struct ifinfomsg, before the attributes of a link. The index of the interface is at 4, the flags are at 8. */
 const linkBytes = 16;
+/** The size of struct ifaddrmsg, before the attributes of an address. The index of the interface is at 4. */
 const addressBytes = 8;
 
 /** Pure. The arguments are the dumps of all links and of all addresses. */
@@ -37,7 +40,7 @@ export function toHostInterfaces(links: readonly NetlinkMessage[], addresses: re
   for (const { type, payload } of addresses) {
     if (type !== Rtnetlink.newAddress || payload.length < addressBytes) continue;
     const attributes = parseAttributes(payload, addressBytes);
-    // With IFA_LOCAL, IFA_ADDRESS is that of the other end.
+    // If there is IFA_LOCAL, it is the interface's own address, and IFA_ADDRESS may be the peer's (on a point-to-point link).
     const ip = toIPAddress(attributes.get(IFA_LOCAL) ?? attributes.get(IFA_ADDRESS));
     if (ip === null) continue;
     const index = toView(payload).getUint32(4, isLittleEndian);
@@ -69,7 +72,7 @@ function toIPAddress(bytes: Buffer | undefined): IPAddress | null {
   return parseIP(bytes.toString('hex').replaceAll(/(.{4})(?!$)/g, '$1:'));
 }
 
-function fromNodesInterfaces(interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>): HostInterface[] {
+function fromOSInterfaces(interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>): HostInterface[] {
   return Object.entries(interfaces).map(([name, infos = []]) => ({
     name,
     isUp: true,

@@ -59,7 +59,7 @@ export function computeAddresses(existing: Node['status'], inputs: AddressInputs
   return { providedNodeIP, addresses: [...internal.map((address): NodeAddress => ({ type: 'InternalIP', address })), hostnameAddress] };
 }
 
-/** Returns the addresses of `--node-ip`, else the host's detected one: those of pods while the Node has none. */
+/** Returns the addresses of `--node-ip`, else the host's detected one. Pods on the host's network have these while the Node has no addresses. */
 export function localHostIPs(inputs: Omit<AddressInputs, 'nodeName' | 'externalCloudProvider'>): string[] {
   const specified = inputs.nodeIPs.filter((ip) => !isUnspecified(ip)).map(({ text }) => text);
   if (specified.length > 0) return specified;

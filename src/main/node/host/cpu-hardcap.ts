@@ -1,4 +1,4 @@
-/** Whether CPU limits can be enforced. Upstream: validateSystemRequirements and setupNode in pkg/kubelet/cm/container_manager_linux.go. */
+/** Checks whether the kernel can enforce CPU limits. Upstream: validateSystemRequirements and setupNode in pkg/kubelet/cm/container_manager_linux.go. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseMountInfo } from '../../../shared/linux/mountinfo.ts';

@@ -36,6 +36,7 @@ export interface Registration {
   readonly initial: ComputedNode;
 }
 
+/** Upstream's delays: 100 ms, doubled up to 7 s. */
 const retryBackoff = { initialMs: 100, maxMs: 7000 };
 const jitter = 0.1;
 

@@ -8,17 +8,17 @@ import type { Logger } from '../../../shared/log/logger.ts';
 import type { ApiClient } from '../../api/index.ts';
 
 const maxMinorsOlder = 3;
-/** Of a version in the message. It comes from the server. */
+/** Limits what the message quotes of the version, because any text may come from the server. */
 const maxVersionLength = 100;
 
 /** Returns why the two do not belong together, or null. A server without a known version is not judged. */
 export function computeVersionSkew(server: unknown, kubelet: string = kubernetesVersion): string | null {
   const [serverMinor, kubeletMinor] = [minorOf(server), minorOf(kubelet)];
   if (serverMinor === null || kubeletMinor === null) return null;
-  const names = `The API server (${String(server).slice(0, maxVersionLength)}) is`;
-  if (serverMinor < kubeletMinor) return `${names} older than this kubelet (${kubelet}): upgrade the control plane first`;
+  const subject = `The API server (${String(server).slice(0, maxVersionLength)}) is`;
+  if (serverMinor < kubeletMinor) return `${subject} older than this kubelet (${kubelet}): upgrade the control plane first`;
   if (serverMinor <= kubeletMinor + maxMinorsOlder) return null;
-  return `${names} more than ${maxMinorsOlder} minor releases newer than this kubelet (${kubelet}): upgrade the kubelet`;
+  return `${subject} more than ${maxMinorsOlder} minor releases newer than this kubelet (${kubelet}): upgrade the kubelet`;
 }
 
 /** Resolves with null also when the version cannot be read. Never rejects. */

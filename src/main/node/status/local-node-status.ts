@@ -46,14 +46,17 @@ export interface LocalNodeStatusOptions {
   readonly runtimeState: Pick<RuntimeState, 'info' | 'problems' | 'networkErrors'>;
   /** Lists the runtime's images. */
   readonly listImages: () => Promise<readonly RuntimeImage[]>;
-  /** The next functions return the state of other components. Each is absent if the component is. */
+  /**
+   * `pressures`, `healthErrors`, `storageErrors`, `shutdownError` and `volumesInUse` return the state of other components. Each is absent if
+   * its component does not run.
+   */
   readonly pressures?: () => Pressures;
   /** One sentence per unhealthy component of the kubelet. */
   readonly healthErrors?: () => readonly string[];
   readonly storageErrors?: () => readonly string[];
   /** Why the host could not be set up: the node is never ready. */
   readonly setupErrors?: readonly string[];
-  /** What the host lacks, without which the node can be ready. Default: none. */
+  /** What the host lacks although the node can be ready without it. Default: none. */
   readonly softRequirementErrors?: readonly string[];
   /** Null: the node is not shutting down. */
   readonly shutdownError?: () => string | null;
@@ -76,7 +79,7 @@ export class LocalNodeStatus {
   readonly #options: LocalNodeStatusOptions;
   readonly #nodeIPs: NodeIPs['ips'];
   readonly #readNetwork: () => Promise<HostNetwork>;
-  /** A process stays in its namespace. */
+  /** Read once: the process stays in its user namespace. */
   readonly #inUserNamespace = !isInitialUserNamespace();
   #networkKnown: Promise<void> = Promise.resolve();
   /** Null: not read yet. */

@@ -18,7 +18,7 @@ export interface ConditionInputs {
   readonly pressures: Pressures;
   /** The reasons for which the node is not ready, in upstream's order: runtime, network, storage, shutdown. */
   readonly problems: readonly string[];
-  /** What the host lacks, without which the node can be ready. */
+  /** What the host lacks although the node can be ready without it. */
   readonly softRequirementErrors: readonly string[];
   readonly capacity: ResourceList;
   readonly localStorageCapacityIsolation: boolean;

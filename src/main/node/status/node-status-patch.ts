@@ -15,8 +15,9 @@ export function statusHasChanged(before: NodeStatus = {}, after: NodeStatus = {}
 }
 
 /**
- * Omits heartbeat times, and resources, which are compared separately. Sorts conditions by type. An API server of v1.36, and one without the gate
- * KubeletInUserNamespace, drops runningInUserNamespace: a difference in false alone would write the status with each heartbeat, as upstream does.
+ * Omits heartbeat times, and resources, which are compared separately. Sorts conditions by type. Treats a runningInUserNamespace of false as
+ * absent: an API server of v1.36, or one without the gate KubeletInUserNamespace, drops the field, and the difference would write the status
+ * with each heartbeat, as it does upstream.
  */
 function comparable(status: NodeStatus): unknown {
   const { conditions = [], capacity: _capacity, allocatable: _allocatable, nodeInfo, ...rest } = status;
@@ -68,8 +69,8 @@ export function nodeStatusPatch(before: Node, after: Node): Json | null {
 }
 
 /**
- * The same for a report of the status. A patch that drops a volume in use is for this version of the Node only: one that seemed lost must not take effect later, when a pod
- * uses the volume again.
+ * Returns the patch for a report of the status. If it removes a volume from volumesInUse, it has the Node's resourceVersion, so that the server
+ * applies it to this version of the Node only. Otherwise a patch that seemed lost could arrive when a pod uses the volume again.
  */
 export function nodeReportPatch(before: Node, after: Node): Json | null {
   const patch = nodeStatusPatch(before, after);

@@ -44,8 +44,8 @@ export class NodeStatusUpdater {
   readonly #deps: NodeStatusUpdaterDependencies;
   /** Monotonic ms of the last write. Null: this process has not written yet, or the last write has failed. */
   #reportedAtMs: number | null = null;
-  /** Jitter of the next periodic report, up to half of the frequency either way: many nodes may have changed at once. 0 after that report. */
-  #delayMs = 0;
+  /** Jitter of the next periodic report: up to half of the report frequency earlier or later, because many nodes may have changed at once. 0 after it. */
+  #reportJitterMs = 0;
   #wasUnschedulable = false;
   #hasRecordedReboot = false;
   #isMissing = false;
@@ -96,14 +96,14 @@ export class NodeStatusUpdater {
       this.#recordResult(original, []);
       return;
     }
-    this.#delayMs = hasChanged || this.#reportedAtMs === null ? this.#deps.reportFrequencyMs() * (this.#deps.random() - 0.5) : 0;
+    this.#reportJitterMs = hasChanged || this.#reportedAtMs === null ? this.#deps.reportFrequencyMs() * (this.#deps.random() - 0.5) : 0;
     const written = await this.#write(original, computed.node, signal);
     this.#recordResult(written, computed.events);
   }
 
   #isReportDue(): boolean {
     if (this.#reportedAtMs === null) return true;
-    return this.#deps.clock.monotonic() - this.#reportedAtMs >= this.#deps.reportFrequencyMs() + this.#delayMs;
+    return this.#deps.clock.monotonic() - this.#reportedAtMs >= this.#deps.reportFrequencyMs() + this.#reportJitterMs;
   }
 
   /** Resolves with null if the Node does not exist. The store observes its creation. */
@@ -127,9 +127,9 @@ export class NodeStatusUpdater {
     const body = nodeReportPatch(original, node);
     const path = apiPath('api', 'v1', 'nodes', nodeName, 'status');
     const call = { method: 'PATCH', path, patch: 'strategic', body, trafficClass: 'node', deadlineMs, maxAttempts: 1, signal } as const;
-    // No patch means that not even a heartbeat time differs: the status was written within this second.
-    // After a failure the next round writes in any case: the lost write is for an older version then, and is refused if it arrives late.
+    // After a failed write the next round writes in any case: the lost patch is then for an older version, and is refused if it arrives late.
     this.#reportedAtMs = null;
+    // No patch means that not even a heartbeat time differs: the status was written within this second.
     const written = body ? await client.call<StoredNode>(call) : original;
     this.#reportedAtMs = clock.monotonic();
     if (body) store.observe(written);
