@@ -15,8 +15,9 @@ export interface CsiRegistrationOptions {
   readonly csiNode: Pick<CsiNodeWriter, 'install' | 'uninstall'> | undefined;
   /** Called when a driver can be used. */
   readonly onRegistered: () => void;
-  /** Called when the driver is in the CSINode, and when it has left. */
+  /** Called when the driver is in the CSINode. */
   readonly onInstalled?: (name: string) => void;
+  /** Called when the driver has left. */
   readonly onUninstalled?: (name: string) => void;
   readonly logger: Logger;
 }

@@ -1,6 +1,6 @@
 /**
- * Operations that may take long: a caller waits a moment for the result, and is woken when it comes later. Each key has one operation under way, whoever asks for it. So a
- * driver that does not answer keeps no slot of the sync pool, and has at most one call for a volume.
+ * Runs operations that may take long. A caller waits a moment for the result and is woken when the result comes later, so a driver that does not
+ * answer occupies no slot of the sync pool. Each key has at most one operation under way, so a driver has at most one call for a volume.
  */
 import type { Clock } from '../../shared/time/clock.ts';
 
@@ -11,13 +11,13 @@ interface Operation<T> {
   isForgotten: boolean;
 }
 
-/** Enough for a local driver. The sync does other work meanwhile, or waits for a secret as long. */
+/** How long a caller waits. Enough for a local driver. The sync does other work meanwhile; it waits as long for a secret. */
 const waitMs = 1000;
 
 export class Operations<T> {
   readonly #clock: Clock;
   readonly #running = new Map<string, Operation<T>>();
-  /** Results for which nobody has waited. */
+  /** By key: the results that came when no caller waited any more. */
   readonly #late = new Map<string, T>();
 
   constructor(clock: Clock) {
@@ -25,8 +25,8 @@ export class Operations<T> {
   }
 
   /**
-   * Starts the operation, unless it is under way. Resolves with its result, or with how long it takes already; `onLate` is then called with the result, and the next
-   * call for the key resolves with it. The operation must not reject.
+   * Starts the operation, unless it is under way. Resolves with its result, or with the time for which it has run; in that case `onLate` is
+   * called when the result comes, and the next call for the key resolves with it. The operation must not reject.
    */
   async run(key: string, start: () => Promise<T>, onLate: () => void): Promise<{ readonly result: T } | { readonly runningMs: number }> {
     const late = this.#late.get(key);
@@ -47,7 +47,7 @@ export class Operations<T> {
     return outcome ?? { runningMs: this.#clock.monotonic() - operation.startedAtMs };
   }
 
-  /** Drops the result, also one that is still to come. */
+  /** Drops the result of the key's operation, also if the operation is still under way. */
   forget(key: string): void {
     this.#late.delete(key);
     const operation = this.#running.get(key);

@@ -40,15 +40,15 @@ export interface VolumesRejection {
   readonly message: string;
 }
 
-/** What may be done with a volume of a pod that is known. */
+/** The state of one pod's volumes. */
 interface KnownPod {
   /** By the volume's name in the pod. */
   readonly published: Map<string, PublishedVolume>;
   /** The keys of all operations of the pod. */
   readonly operations: Set<string>;
-  /** The volumes that are with the volumes thread. */
+  /** The volumes that the volumes thread is publishing. */
   readonly publishing: Set<PublishedVolume>;
-  /** What a volume waits for before it is with the volumes thread, by its name in the pod. */
+  /** By the volume's name in the pod: what it waits for before the volumes thread publishes it. */
   readonly waitingFor: Map<string, string>;
   /** The volumes that were to be attached, by the name of their folder. */
   readonly attaching: Set<string>;
@@ -70,12 +70,12 @@ export class VolumeManager {
     this.#unpublishing = new Operations(options.clock);
   }
 
-  /** Whether all volumes of the pod that come through here are published: its sync waits for none of them. */
+  /** Whether all volumes of the pod that this class publishes are published: the pod's sync waits for none of them. */
   areReady(pod: Pod): boolean {
-    // Most pods have none: they pay for no search in their containers.
-    if (!pod.spec.volumes?.some(isOutsidePod)) return true;
+    // Most pods have no such volume, and are spared the search in their containers.
+    if (!pod.spec.volumes?.some(isPublishedHere)) return true;
     const published = this.#pods.get(podUID(pod))?.published;
-    return volumesToMount(pod).every((volume) => !isOutsidePod(volume) || published?.has(volume.name) === true);
+    return volumesToMount(pod).every((volume) => !isPublishedHere(volume) || published?.has(volume.name) === true);
   }
 
   /** Never rejects. */
@@ -117,7 +117,10 @@ export class VolumeManager {
     return 'result' in outcome ? outcome.result : waiting(`volume ${goQuote(folder.specName)} is being unmounted`, outcome.runningMs);
   }
 
-  /** No container of the pod runs any more. What is still being published has no folder yet that the pod's teardown could find. */
+  /**
+   * Called when no container of the pod runs any more. Unpublishes volumes that are still being published: the pod's teardown could not find their
+   * folders yet.
+   */
   end(uid: PodUID): void {
     const known = this.#pods.get(uid);
     if (!known) return;
@@ -125,7 +128,7 @@ export class VolumeManager {
     for (const { place } of known.publishing) if ('plugin' in place) void this.unpublish(uid, place);
   }
 
-  /** Nothing of the pod is left on this node. */
+  /** Called when nothing of the pod is left on this node. */
   forget(uid: PodUID): void {
     const known = this.#pods.get(uid);
     for (const key of known?.operations ?? []) {
@@ -138,11 +141,12 @@ export class VolumeManager {
     this.#options.claimedVolumes.removePod(uid);
   }
 
-  /** A driver has registered: pods that have failed without it can be retried. */
+  /** Called when a driver has registered: pods that have failed without the driver are retried. */
   retryUnpublished(): void {
     for (const [uid, { published, operations }] of this.#pods) if (operations.size > published.size) this.#options.wake(uid);
   }
 
+  /** Returns the state of the pod's volumes, a new one for an unknown pod. */
   #known(uid: PodUID): KnownPod {
     const known = this.#pods.get(uid) ?? {
       published: new Map(),
@@ -164,7 +168,7 @@ export class VolumeManager {
       if ('outcome' in publication) return publication;
       const known = this.#pods.get(podUID(pod));
       if (!known || known.ending.signal.aborted) return podEnds(volume);
-      const attachment = publication.toAttach ? await this.#attach(known, volume, publication.toAttach) : notNeeded;
+      const attachment = publication.toAttach ? await this.#attach(known, volume, publication.toAttach) : noAttachmentNeeded;
       if (attachment.outcome === 'exhausted') return this.#reject(pod, volume);
       if (attachment.outcome !== 'attached') return attachment;
       if (known.ending.signal.aborted) return podEnds(volume);
@@ -187,7 +191,7 @@ export class VolumeManager {
   /** The words are upstream's VolumeAttachLimitExceededError. */
   #reject(pod: Pod, volume: Volume): VolumeNotReady {
     const published = this.#pods.get(podUID(pod))?.published;
-    const unmounted = volumesToMount(pod).filter((other) => isOutsidePod(other) && published?.has(other.name) !== true);
+    const unmounted = volumesToMount(pod).filter((other) => isPublishedHere(other) && published?.has(other.name) !== true);
     const names = `unmounted volumes=[${unmounted.map(({ name }) => name).join(' ')}], unattached volumes=[${volume.name}]`;
     const message = `Node has reached its volume attachment limit, rejecting pod. ${names}, failed to process volumes=[]: context deadline exceeded`;
     this.#options.reject(pod, { reason: 'VolumeAttachmentLimitExceeded', message });
@@ -213,7 +217,7 @@ export class VolumeManager {
       if (typeof publication === 'string') return failed(publication);
       if ('outcome' in publication) return failed(publication.message);
       if (known.ending.signal.aborted || !known.published.has(volume.name)) return;
-      const attachment = publication.toAttach ? await this.#attach(known, volume, publication.toAttach) : notNeeded;
+      const attachment = publication.toAttach ? await this.#attach(known, volume, publication.toAttach) : noAttachmentNeeded;
       if (attachment.outcome === 'exhausted') return;
       if (attachment.outcome !== 'attached') return failed(attachment.message);
       const reply = await publication.republish?.(this.#options.thread, attachment.publishContext);
@@ -225,7 +229,7 @@ export class VolumeManager {
     }
   }
 
-  /** For the usage of the claim's volume. A path of the host is not measured, as upstream. */
+  /** Lets the server thread show the usage of the volume under its claim. As upstream, the usage of a path of the host is not measured. */
   #showClaim(pod: Pod, volume: Volume, { place }: PublishedVolume): void {
     const reference = claimOfVolume(pod, volume);
     if (!reference || 'hostPath' in place) return;
@@ -262,16 +266,17 @@ export class VolumeManager {
   }
 }
 
-function isOutsidePod({ persistentVolumeClaim, ephemeral, csi }: Volume): boolean {
+/** True for a volume of a claim or of a CSI driver. The sync tasks set up all other volumes themselves. */
+function isPublishedHere({ persistentVolumeClaim, ephemeral, csi }: Volume): boolean {
   return persistentVolumeClaim !== undefined || ephemeral !== undefined || csi !== undefined;
 }
 
-const notNeeded: Attachment = { outcome: 'attached', publishContext: {} };
+const noAttachmentNeeded: Attachment = { outcome: 'attached', publishContext: {} };
 
 function podEnds({ name }: Volume): VolumeNotReady {
   return { outcome: 'waiting', message: `volume ${goQuote(name)} is not mounted: the pod ends` };
 }
 
-function waiting(what: string, runningMs: number): VolumeNotReady {
-  return { outcome: 'waiting', message: `${what} since ${goDuration(Math.floor(runningMs))}` };
+function waiting(description: string, runningMs: number): VolumeNotReady {
+  return { outcome: 'waiting', message: `${description} since ${goDuration(Math.floor(runningMs))}` };
 }

@@ -1,4 +1,4 @@
-/** What a VolumeAttachment says of its volume (upstream verifyAttachmentStatus and WaitForAttach in pkg/volume/csi/csi_attacher.go). Pure. */
+/** Interprets the status of a VolumeAttachment (upstream verifyAttachmentStatus and WaitForAttach in pkg/volume/csi/csi_attacher.go). Pure. */
 import { grpcCode } from '../../../shared/cri/cri-error.ts';
 import type { ApiObject } from '../../api/index.ts';
 
@@ -14,7 +14,7 @@ export type AttachmentStatus =
   | { readonly attached: true; readonly publishContext: Readonly<Record<string, string>> }
   | { readonly attached: false; readonly problem: string };
 
-/** The API server admits 1.5 MB in total. The driver gets it in two calls. */
+/** In characters. The API server admits objects of 1.5 MB, and the driver gets the metadata in two calls. */
 const maxContext = 256 * 1024;
 
 export function attachmentStatus({ metadata, status = {} }: VolumeAttachment, volumeHandle: string): AttachmentStatus {

@@ -21,7 +21,7 @@ export interface AttachmentsOptions {
   /** Null: the Node is not known. */
   readonly nodeStatus: () => StatusWithVolumes | null;
   readonly attachment: (name: string) => Promise<VolumeAttachment>;
-  /** The node has reached the limit of the driver's volumes. Resolves with whether the pod is to be rejected for it. Never rejects. */
+  /** Called when the node has reached the limit of the driver's volumes. Resolves with whether the pod is to be rejected for it. Never rejects. */
   readonly onExhausted: (driver: string) => Promise<boolean>;
   readonly nodeName: string;
   /** The setting enableControllerAttachDetach. */
@@ -83,7 +83,7 @@ export class Attachments {
     return this.#read(volume);
   }
 
-  /** The Node has changed. A pod whose volume is attached now is synced: its last wait may have ended. */
+  /** Called when the Node has changed. Syncs the pods whose volumes are attached now: their syncs may have stopped waiting. */
   onNodeChange(): void {
     const { nodeStatus, volumesInUse, wake } = this.#options;
     const attached = new Set((nodeStatus()?.volumesAttached ?? []).map(({ name }) => name));
@@ -94,7 +94,7 @@ export class Attachments {
     this.#changed.notify();
   }
 
-  /** The pod's volume has been unpublished. */
+  /** Called when the pod's volume has been unpublished. */
   release(podUID: PodUID, specName: string): void {
     this.#options.volumesInUse.release(volumeOwner(podUID, specName));
   }

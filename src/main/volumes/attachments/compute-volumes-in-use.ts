@@ -1,4 +1,7 @@
-/** Which volumes the Node lists in `status.volumesInUse`: the attach-detach controller detaches none of them (upstream volumeManager.GetVolumesInUse). Pure. */
+/**
+ * Computes the Node's `status.volumesInUse`: the attach-detach controller detaches none of the listed volumes. Pure. Upstream:
+ * volumeManager.GetVolumesInUse.
+ */
 import { createHash } from 'node:crypto';
 import { parseCsiVolumeName } from '../../../shared/kubernetes/attachment-names.ts';
 
@@ -45,7 +48,7 @@ function isLeft(name: string, left: LeftMounts): boolean {
   return left.csi || left.staged.has(stagingKeyOfFolder(volume.driver, createHash('sha256').update(volume.volumeHandle).digest('hex')));
 }
 
-/** A key of the folder in which a driver stages the volume: upstream's name for it is the handle's hash. */
+/** A key for the folder in which a driver stages a volume. As upstream, the folder's name is the SHA-256 of the volume handle. */
 export function stagingKeyOfFolder(driver: string, folder: string): string {
   return `${driver}/${folder}`;
 }

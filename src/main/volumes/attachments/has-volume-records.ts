@@ -1,4 +1,4 @@
-/** Whether an earlier kubelet has left CSI volumes on this node: then the volumes thread reads their records at the start. */
+/** Checks whether an earlier kubelet has left CSI volumes on this node. If so, the volumes thread reads their records at the start. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { escapeQualifiedName, podsDir, podVolumesDir } from '../../../shared/kubernetes/paths.ts';

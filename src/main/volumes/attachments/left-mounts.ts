@@ -66,7 +66,10 @@ export function leftMounts(mounts: readonly Mount[], root: Root): LeftMounts {
 
 const localPlugins = ['empty-dir', 'configmap', 'secret', 'downward-api', 'projected'].map((name) => `kubernetes.io~${name}`);
 
-/** What may be mounted there: nothing that is attached (null), the staged CSI volume of a folder, any block device of CSI, or any volume of another plugin. */
+/**
+ * Returns what may be mounted at the mount point: a staged CSI volume, by its folder; any block device of CSI; any volume of another plugin; or no
+ * volume that is attached to the node (null).
+ */
 function placeOf(
   { mountPoint, fsType, device }: Mount,
   { rootDir, rootDevice }: Root,

@@ -21,16 +21,17 @@ export function volumeOwner(podUID: string, specName: string): VolumeOwner {
 }
 
 export class VolumesInUse {
-  /** Null: the records on disk are not read yet. By unique name. */
+  /** The volumes on this node, by unique name: whether their records say that they need an attachment. Null: the records on disk are not read yet. */
   #onNode: Map<string, boolean> | null = null;
   #areRecordsLost = false;
   readonly #wanted = new Map<VolumeOwner, string>();
-  /** Names that the Node may still list. */
+  /** The volumes that have left this node, and that the Node may still list. */
   readonly #ended = new Set<string>();
   /** Volumes that are being unstaged, by unique name. */
   readonly #unused = new Set<string>();
   /** What the Node of the API server lists. */
   #listed: ReadonlySet<string> = new Set();
+  /** The used volumes that the API server's Node lists. */
   #acknowledged: ReadonlySet<string> = new Set();
   readonly #changed = new Listeners();
   readonly #acknowledgements = new Listeners();
@@ -45,7 +46,7 @@ export class VolumesInUse {
     this.#acknowledgements.add(listener);
   }
 
-  /** There are no records on disk. */
+  /** Called instead of `receive` when there are no records on disk. */
   setEmpty(): void {
     this.#setOnNode([], false);
   }
@@ -70,7 +71,7 @@ export class VolumesInUse {
     remove();
   }
 
-  /** The pod waits for the volume, or uses it. */
+  /** Called when the pod waits for the volume, or uses it. */
   want(owner: VolumeOwner, name: string): void {
     const previous = this.#wanted.get(owner);
     if (previous === name) return;
@@ -79,7 +80,7 @@ export class VolumesInUse {
     this.#changed.notify();
   }
 
-  /** The pod does not use the volume any more. It stays listed while it is on the node. */
+  /** Called when the pod does not use the volume any more. The volume stays listed while it is on the node. */
   release(owner: VolumeOwner): void {
     const name = this.#wanted.get(owner);
     if (name === undefined || !this.#wanted.delete(owner)) return;
@@ -108,8 +109,8 @@ export class VolumesInUse {
   }
 
   /**
-   * The API server has the Node's status. A volume that leaves the list is not acknowledged any more, at once: a status without it may be on its way, and a pod that
-   * wants it again waits for the one after that.
+   * Called when the API server has the Node's status. Only used volumes are acknowledged: a status without a volume that is no longer used may be
+   * on its way, so a pod that wants the volume again must wait for the status after that.
    */
   reported({ volumesInUse }: StatusWithVolumes): void {
     this.#listed = new Set(volumesInUse ?? []);
@@ -118,7 +119,7 @@ export class VolumesInUse {
     this.#releases.notify();
   }
 
-  /** Another writer, or a write that was thought to be lost, may have removed a name: it is added again at once. */
+  /** Called when the Node has changed. Another writer, or a write that was thought to be lost, may have removed a name: the name is added again at once. */
   onNodeChange(status: StatusWithVolumes): void {
     this.#listed = new Set(status.volumesInUse ?? []);
     this.#acknowledged = this.#acknowledged.intersection(this.#listed);

@@ -1,4 +1,7 @@
-/** Which claim a pod's volume names, and whether the pod may use it (upstream getPVCExtractPV, getPVSpec and component-helpers' ephemeral). Pure. */
+/**
+ * Finds the claim that a pod's volume names, and checks whether the pod may use it. Pure. Upstream: getPVCExtractPV, getPVSpec and
+ * component-helpers' ephemeral.
+ */
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../volume-objects.ts';
 

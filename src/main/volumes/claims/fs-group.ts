@@ -1,9 +1,9 @@
-/** Whether the files of a CSI volume get the pod's fsGroup (upstream csiMountMgr.supportsFSGroup). Pure. */
+/** Decides whether the files of a CSI volume get the pod's fsGroup (upstream csiMountMgr.supportsFSGroup). Pure. */
 import type { FSGroupChange } from '../../../shared/contracts/volumes.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 
 export interface FSGroupVolume {
-  /** Of the CSIDriver. Without one: ReadWriteOnceWithFSType. */
+  /** The policy of the CSIDriver. Undefined: ReadWriteOnceWithFSType. */
   readonly fsGroupPolicy: string | undefined;
   readonly fsType: string;
   readonly accessModes: readonly string[];

@@ -1,4 +1,4 @@
-/** What a driver with `podInfoOnMount` learns of a pod (upstream pkg/volume/csi getPodInfoAttrs). Pure. */
+/** The attributes of a pod that a driver with `podInfoOnMount` gets (upstream pkg/volume/csi getPodInfoAttrs). Pure. */
 import type { PublishVolumeRequest } from '../../../shared/contracts/volumes.ts';
 import type { Pod } from '../../../shared/kubernetes/api.ts';
 import type { CsiDriverObject } from '../volume-objects.ts';

@@ -31,7 +31,7 @@ export interface InlineVolume {
   readonly publishSecrets: SecretTexts;
 }
 
-/** The API server admits 1.5 MB in total, and a Secret of 1 MiB. */
+/** Limits a request, in characters. The API server would admit volumes with texts of 1.5 MB, and a Secret of 1 MiB. */
 const maxTexts = 256 * 1024;
 
 /** Returns the problem as text. */
@@ -61,7 +61,7 @@ export function toPublishRequest(resolved: ResolvedVolume): PublishVolumeRequest
   });
 }
 
-/** The same for a volume that the pod defines itself. Returns the problem as text. */
+/** Like `toPublishRequest`, for a volume that the pod defines itself. Returns the problem as text. */
 export function toInlineRequest({ pod, name, source, driver, publishSecrets }: InlineVolume): PublishVolumeRequest | string {
   const problem = driverProblem(source.driver, driver, 'Ephemeral');
   if (problem !== null) return problem;
@@ -94,7 +94,7 @@ function withinBounds(request: PublishVolumeRequest): PublishVolumeRequest | str
     : `the attributes and secrets of volume ${request.specName} have more than ${maxTexts} characters`;
 }
 
-/** A driver without a CSIDriver object has upstream's defaults. What this kubelet does not do yet is a problem: the driver would get an incomplete request. */
+/** Checks that the driver supports volumes of this lifecycle. A driver without a CSIDriver object has upstream's defaults. */
 function driverProblem(name: string, driver: CsiDriverObject | null, lifecycle: PublishVolumeRequest['lifecycle']): string | null {
   const { volumeLifecycleModes = ['Persistent'] } = driver?.spec ?? {};
   if (!volumeLifecycleModes.includes(lifecycle)) {

@@ -1,4 +1,4 @@
-/** Whether the pod uses the volume as what it is. Pure. */
+/** Checks that the pod uses a volume according to its volumeMode: as a file system or as a block device. Pure. */
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { PersistentVolume } from '../volume-objects.ts';
 

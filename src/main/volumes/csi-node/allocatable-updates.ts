@@ -28,7 +28,7 @@ interface Updates {
 }
 
 /** Upstream's validation of a CSIDriver has the lower bound. A timer has the upper one. */
-const periodMs = { min: 10_000, max: 2 ** 31 - 1 };
+const periodLimitsMs = { min: 10_000, max: 2 ** 31 - 1 };
 
 export class AllocatableUpdates {
   readonly #options: AllocatableUpdatesOptions;
@@ -40,7 +40,7 @@ export class AllocatableUpdates {
     this.#options = options;
   }
 
-  /** The driver is in the CSINode. The watch of all CSIDrivers begins with the first. */
+  /** Called when the driver is in the CSINode. The watch of all CSIDrivers begins with the first driver. */
   add(driver: string): void {
     this.#reflector ??= this.#startReflector();
     if (!this.#drivers.has(driver)) this.#drivers.set(driver, { periodMs: 0, cancel: () => {} });
@@ -52,7 +52,7 @@ export class AllocatableUpdates {
     this.#drivers.delete(driver);
   }
 
-  /** An attachment has failed for the limit. Resolves with whether the driver's limit may change; it has then been updated. Never rejects. */
+  /** Called when an attachment has failed for the limit. Resolves with whether the driver's limit may change, after an update of the limit. Never rejects. */
   async updateExhausted(driver: string): Promise<boolean> {
     if (this.#period(driver) === 0) return false;
     await this.#update(driver);
@@ -82,9 +82,10 @@ export class AllocatableUpdates {
 
   #period(driver: string): number {
     const seconds = this.#reflector?.objects.getByName('', driver)?.spec?.nodeAllocatableUpdatePeriodSeconds ?? 0;
-    return seconds <= 0 ? 0 : Math.min(Math.max(seconds * 1000, periodMs.min), periodMs.max);
+    return seconds <= 0 ? 0 : Math.min(Math.max(seconds * 1000, periodLimitsMs.min), periodLimitsMs.max);
   }
 
+  /** Restarts the timers of the drivers whose period has changed. */
   #follow(): void {
     for (const [driver, updates] of this.#drivers) {
       const period = this.#period(driver);

@@ -15,6 +15,7 @@ export interface CsiNodeInitializationOptions {
   readonly logger: Logger;
 }
 
+/** The same delays as for the registration of the Node (register-node.ts). */
 const backoff = { initialMs: 100, maxMs: 7000 };
 
 export class CsiNodeInitialization {

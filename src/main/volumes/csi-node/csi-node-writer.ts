@@ -46,7 +46,7 @@ export class CsiNodeWriter {
   updateDriver(name: string, info: DriverNodeInfo): Promise<void> {
     return this.#changes.run('node', async () => {
       const csiNode = await this.#read();
-      // Otherwise the driver has left meanwhile.
+      // A driver that has left meanwhile is not added again.
       if (csiNode?.spec.drivers?.some((driver) => driver.name === name)) await this.#replace(csiNode, withDriver(csiNode, name, info));
     });
   }

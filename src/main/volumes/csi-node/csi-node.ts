@@ -1,4 +1,4 @@
-/** Changes of the CSINode and of the Node for a driver (upstream pkg/volume/csi/nodeinfomanager). Pure. */
+/** The CSINode, and its changes for a driver (upstream pkg/volume/csi/nodeinfomanager). Pure. */
 import type { DriverNodeInfo } from '../../../shared/contracts/volumes.ts';
 import type { ApiObject } from '../../api/index.ts';
 

@@ -29,11 +29,11 @@ export function installPatch(
       throw new Error(`detected topology value collision: driver reported "${key}":"${value}" but existing label is "${key}":"${current}"`);
   }
   const newLabels = Object.fromEntries(Object.entries(topology).filter(([key]) => labels[key] === undefined));
-  const hasLabels = Object.keys(newLabels).length === 0;
-  if (nodeIDs[driver] === nodeID && hasLabels) return null;
+  const addsLabels = Object.keys(newLabels).length > 0;
+  if (nodeIDs[driver] === nodeID && !addsLabels) return null;
   return {
     ...(nodeIDs[driver] !== nodeID && { annotations: { [annotation]: toText({ ...nodeIDs, [driver]: nodeID }) } }),
-    ...(!hasLabels && { labels: newLabels }),
+    ...(addsLabels && { labels: newLabels }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { LocalSource } from '../volume-objects.ts';
 import type { PersistentVolumeKind } from './persistent-volume-kind.ts';
 import { mountOptionsOf } from './volume-mount-options.ts';
 
-/** The page of options of mount(2) has 4,096 bytes, and a path as many. */
+/** mount(2) takes one page of options, 4,096 bytes, and a path of as many (PATH_MAX). */
 const maxOptionsAndPath = 8192;
 
 export const localVolume: PersistentVolumeKind<LocalSource> = {

@@ -10,7 +10,7 @@ export type Publisher = Pick<VolumesApi, 'publishVolume' | 'publishLocalVolume' 
 
 /** The `attachmentMetadata` of the volume's VolumeAttachment, which the driver gets. */
 export type PublishContext = PublishVolumeRequest['publishContext'];
-/** What a volume is attached by. */
+/** What identifies a volume and its attachment. */
 export type AttachableVolume = Pick<PublishVolumeRequest, 'podUID' | 'specName' | 'driver' | 'volumeHandle'>;
 
 /** A pod's volume with the persistent volume of its claim. */
@@ -31,7 +31,7 @@ export interface Publication {
   readonly persistentVolume?: PersistentVolume;
   /** Publishes the volume again, for a driver that requires it with each sync of the pod. */
   readonly republish?: (publisher: Publisher, publishContext: PublishContext) => Promise<VolumeReply>;
-  /** What must be attached to the node before. Absent: nothing. */
+  /** The volume to attach to the node before it is published. Absent: the volume needs no attachment. */
   readonly toAttach?: AttachableVolume;
   readonly publish: (publisher: Publisher, publishContext: PublishContext) => Promise<VolumeReply>;
 }

@@ -15,7 +15,7 @@ export interface PublicationSources {
   readonly objects: VolumeObjects | undefined;
   /** A token of a pod's service account. */
   readonly getToken: GetToken;
-  /** Of this node, now. */
+  /** Returns the current labels of this node. */
   readonly nodeLabels: () => Readonly<Record<string, string>>;
 }
 

@@ -1,7 +1,7 @@
 /** The mount options of a persistent volume (upstream MountOptionFromSpec in pkg/volume/util). Pure. */
 import type { PersistentVolume } from '../volume-objects.ts';
 
-/** Its old form replaces the field. */
+/** The old form of `spec.mountOptions`, which it replaces if it is set. */
 const annotation = 'volume.beta.kubernetes.io/mount-options';
 
 export function mountOptionsOf({ metadata, spec }: PersistentVolume): string[] {

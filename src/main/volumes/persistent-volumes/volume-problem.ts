@@ -1,4 +1,4 @@
-/** What upstream checks of each persistent volume before its mount (checkNodeAffinity and checkMountOptionSupport in the operation generator). Pure. */
+/** Checks a persistent volume before its mount, as upstream does (checkNodeAffinity and checkMountOptionSupport in the operation generator). Pure. */
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { matchesNodeSelector } from '../../../shared/kubernetes/node-selector.ts';
 import type { PersistentVolume } from '../volume-objects.ts';
