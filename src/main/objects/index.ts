@@ -1,6 +1,6 @@
 /**
  * The API server objects that pods refer to for their volumes and environments: secrets, config maps, service account tokens, cluster trust
- * bundles, pod certificates and services. The room caches them on the main thread, answers the syncs' requests, and requests a sync of every
+ * bundles, pod certificates and services. This part caches them on the main thread, answers the syncs' requests, and requests a sync of every
  * pod whose objects changed. The composition root owns it. Upstream: pkg/kubelet/{secret,configmap,token,clustertrustbundle,podcertificate,
  * runtimeclass} and pkg/kubelet/util/manager.
  */

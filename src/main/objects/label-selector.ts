@@ -18,6 +18,9 @@ export function labelMatcher(selector: LabelSelector | undefined): (labels: Labe
   return (labels = {}) => checks.every((check) => check(labels));
 }
 
+/** Stands for a label that the object does not have. No value of a label contains it. */
+const absent = '\0';
+
 type Expression = NonNullable<LabelSelector['matchExpressions']>[number];
 
 function expressionCheck({ key, operator, values = [] }: Expression): (labels: Labels) => boolean {
@@ -26,9 +29,9 @@ function expressionCheck({ key, operator, values = [] }: Expression): (labels: L
     throw new Error(`values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty`);
   switch (operator) {
     case 'In':
-      return (labels) => values.includes(valueOf(labels, key) ?? '\0');
+      return (labels) => values.includes(valueOf(labels, key) ?? absent);
     case 'NotIn':
-      return (labels) => !values.includes(valueOf(labels, key) ?? '\0');
+      return (labels) => !values.includes(valueOf(labels, key) ?? absent);
     case 'Exists':
       return (labels) => valueOf(labels, key) !== undefined;
     case 'DoesNotExist':

@@ -231,7 +231,7 @@ function configMapValue({ data, binaryData }: SecretOrConfigMap): PodObject {
 
 function objectSource(
   kind: ObjectKind,
-  { strategy, client, syncFrequencyMs, configMapRetentionMs: configMapLingerMs, objectTTLSeconds, clock, logger }: PodObjectManagerOptions,
+  { strategy, client, syncFrequencyMs, configMapRetentionMs, objectTTLSeconds, clock, logger }: PodObjectManagerOptions,
   onChanged: (uids: ReadonlySet<string>) => void,
 ): ObjectSource {
   if (strategy === 'Get') return new CacheBasedSource({ client, kind, ttlMs: null, clock, logger });
@@ -244,6 +244,6 @@ function objectSource(
   }
   const maxIdleMs = Math.max(idleSyncs * syncFrequencyMs, minIdleMs);
   // A secret is never retained without a reference.
-  const lingerMs = kind === configMapKind ? (configMapLingerMs ?? 0) : 0;
-  return new WatchBasedSource({ client, kind, maxIdleMs, retentionMs: lingerMs, onChanged, clock, logger });
+  const retentionMs = kind === configMapKind ? (configMapRetentionMs ?? 0) : 0;
+  return new WatchBasedSource({ client, kind, maxIdleMs, retentionMs, onChanged, clock, logger });
 }

@@ -77,11 +77,11 @@ export class ServiceLister {
   }
 
   #set(service: Service): void {
-    const facts = toFacts(service);
-    if (!facts) return this.#delete(service);
-    const services = this.#byNamespace.get(facts.namespace) ?? new Map<string, ServiceInfo>();
-    services.set(facts.name, facts);
-    this.#byNamespace.set(facts.namespace, services);
+    const info = toServiceInfo(service);
+    if (!info) return this.#delete(service);
+    const services = this.#byNamespace.get(info.namespace) ?? new Map<string, ServiceInfo>();
+    services.set(info.name, info);
+    this.#byNamespace.set(info.namespace, services);
   }
 
   #delete({ metadata: { namespace = '', name } }: Service): void {
@@ -92,7 +92,7 @@ export class ServiceLister {
 }
 
 /** Null for a service without a cluster IP: headless, or of type ExternalName. */
-function toFacts({ metadata: { namespace = '', name }, spec }: Service): ServiceInfo | null {
+function toServiceInfo({ metadata: { namespace = '', name }, spec }: Service): ServiceInfo | null {
   const { clusterIP = '', ports = [] } = spec ?? {};
   if (clusterIP === '' || clusterIP === 'None') return null;
   return {

@@ -44,7 +44,7 @@ const deadlineMs = 10_000;
 const retryDelaysMs = [50, 150, 400];
 /** The delay before the next renewal while the current token is valid. */
 const renewRetryMs = 60_000;
-/** The renewals of all pods of a node are spread over this time after a start: about one a second. */
+/** Tokens that were adopted from disk are renewed within this time, so that a start does not cause all renewals at once: about one a second. */
 const adoptedForMs = { min: 60_000, max: 300_000 };
 /** If the node's clock is ahead, every new token is due at once: a shorter timer than this is replaced by `renewRetryMs`. */
 const minTimerMs = 10_000;
@@ -70,7 +70,7 @@ export class TokenManager {
     return (await this.grant(ref)).token;
   }
 
-  /** As `get`, with the token's end. */
+  /** As `get`, with the token's expiry. */
   async grant(ref: TokenRef): Promise<GrantedToken> {
     const { clock, logger } = this.#options;
     const entry = this.#entry(ref);

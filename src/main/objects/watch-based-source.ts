@@ -95,11 +95,11 @@ export class WatchBasedSource implements ObjectSource {
   }
 
   #scheduleSweep(): void {
-    const { clock, maxIdleMs, retentionMs: lingerMs } = this.#options;
+    const { clock, maxIdleMs, retentionMs } = this.#options;
     this.#cancelSweep = clock.after(sweepPeriodMs, () => {
       for (const { object } of this.#items.values()) object.stopIfIdle(maxIdleMs);
       this.#scheduleSweep();
-      for (const [key, item] of this.#unused()) if (clock.monotonic() - item.unusedSinceMs >= lingerMs) this.#remove(key, item);
+      for (const [key, item] of this.#unused()) if (clock.monotonic() - item.unusedSinceMs >= retentionMs) this.#remove(key, item);
     });
   }
 }

@@ -39,7 +39,7 @@ export class WatchedObject {
   /** A pod that is newer than the last read refers to the object. */
   #hasNewReader = false;
   /** A read that replaces a cached immutable object is under way. */
-  #isReadAgain = false;
+  #isReadingAgain = false;
   #lastAccessMs: number;
   #reflector: Reflector<SecretOrConfigMap> | null = null;
   #stop: AbortController | null = null;
@@ -75,7 +75,7 @@ export class WatchedObject {
     this.#lastAccessMs = clock.monotonic();
     if (this.isImmutable && this.#hasNewReader) this.#readAgain();
     if (!this.#stop && !this.isImmutable) this.#start();
-    if (!this.#cached || this.#isReadAgain) await this.#wait();
+    if (!this.#cached || this.#isReadingAgain) await this.#wait();
     if (!this.#cached) {
       this.#hasTimedOutReader = true;
       throw new KubeletError('NotSynced', `failed to sync ${kind.singular} cache: timed out waiting for the condition`);
@@ -101,7 +101,7 @@ export class WatchedObject {
 
   #readAgain(): void {
     this.#stop?.abort();
-    this.#isReadAgain = true;
+    this.#isReadingAgain = true;
     this.#start();
   }
 
@@ -115,13 +115,13 @@ export class WatchedObject {
   async #read(signal: AbortSignal): Promise<void> {
     const wasRead = await this.#fetch(signal);
     if (signal.aborted) return;
-    if (!wasRead && this.#isReadAgain) this.#endReadAgain();
+    if (!wasRead && this.#isReadingAgain) this.#endReadAgain();
     if (!this.isImmutable) this.#watch();
   }
 
   /** The cached object is used until a `get` of any pod reads it successfully. */
   #endReadAgain(): void {
-    this.#isReadAgain = false;
+    this.#isReadingAgain = false;
     this.#hasNewReader = true;
     for (const resolve of this.#waiters.splice(0)) resolve();
   }
@@ -178,7 +178,7 @@ export class WatchedObject {
       isOlder(versionOf(object), versionOf(previousCached?.object ?? null));
     if (isStale) return;
     this.#cached = { object };
-    this.#isReadAgain = false;
+    this.#isReadingAgain = false;
     for (const resolve of this.#waiters.splice(0)) resolve();
     if (this.isImmutable && this.#reflector) {
       this.#logger.debug('Object is immutable, stopped watching it');

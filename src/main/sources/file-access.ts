@@ -18,6 +18,7 @@ const maxOverdue = 2;
 /** A folder with more files is a mistake in the configuration; none of its files is read. */
 const maxFolderEntries = 10_000;
 
+/** A file system with less free space counts as full. */
 const minFreeBytes = 1024 * 1024;
 
 export interface FileInfo {
@@ -47,7 +48,7 @@ export class FileAccess {
     return this.#bounded(path, () => infoOf(this.#toCall(path)));
   }
 
-  /** Returns the names in a folder, sorted, without hidden files. A byte that is no UTF-8 is written `\\xff`; the other calls accept such a name. */
+  /** Returns the names in a folder, sorted, without hidden files. A byte that is no UTF-8 is written as `\xff`; the other calls accept such a name. */
   list(path: string): Promise<string[]> {
     return this.#bounded(path, async () => {
       const names = await readdir(path, { encoding: 'buffer' });
@@ -100,7 +101,7 @@ export class FileAccess {
   }
 }
 
-/** All other characters than those of ASCII are bytes too: which of them are no UTF-8 does not matter. */
+/** In a name that is no UTF-8, writes each byte outside of ASCII as `\xff`, also the bytes of valid characters. */
 function toText(name: Buffer): string {
   if (isUtf8(name)) return name.toString();
   return name.toString('latin1').replaceAll(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);

@@ -180,7 +180,7 @@ export class FileSource {
     if (
       previouslyReported === null &&
       this.#incompleteScans < maxIncompleteScans &&
-      manifests.values().some(({ isUndecoded: isUndecided }) => isUndecided)
+      manifests.values().some(({ isUndecoded }) => isUndecoded)
     ) {
       this.#incompleteScans += 1;
       return false;
@@ -214,8 +214,8 @@ export class FileSource {
     const { logger } = this.#options;
     for (const [path, error] of errors) {
       if (this.#errors.get(path) === error) continue;
-      const keepsRunning = this.#manifests.get(path)?.pod;
-      const pod = keepsRunning ? { keeps: `${keepsRunning.metadata.namespace}/${keepsRunning.metadata.name}` } : {};
+      const keptPod = this.#manifests.get(path)?.pod;
+      const pod = keptPod ? { keeps: `${keptPod.metadata.namespace}/${keptPod.metadata.name}` } : {};
       logger.error({ path, err: error, ...pod }, path === this.#path ? 'Unable to read config path' : 'Could not process manifest file');
     }
     for (const path of this.#errors.keys()) if (!errors.has(path)) logger.info({ path }, 'Manifest is valid again, or was removed');

@@ -16,7 +16,7 @@ export function keptPodEvent(pod: Pod, origin: string, error: string): RecordedE
 /**
  * Returns the events for the manifests that have become broken, or broken in another way, since the previous scan. An empty file has none: editors empty a file
  * before they write it.
- * @param pods those that run
+ * @param pods the pods that the source reports
  */
 export function keptPodEvents(
   previous: ReadonlyMap<string, ManifestFile>,

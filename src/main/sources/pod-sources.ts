@@ -12,12 +12,13 @@ import { createPriorityWarnings } from './static-priority.ts';
 import { PodConfig, SourcesReady } from './pod-config.ts';
 
 export interface PodSourcesOptions {
-  /** Of the sources that these options configure. */
+  /** The readiness of the sources that these options configure. */
   readonly ready: SourcesReady;
   readonly nodeName: string;
-  /** Empty when there is no such source. The same holds for the URL. */
+  /** Empty: no manifests on disk. */
   readonly staticPodPath: string;
   readonly fileCheckFrequencyMs: number;
+  /** Empty: no URL. */
   readonly staticPodURL: string;
   readonly staticPodURLHeader: Headers;
   readonly httpCheckFrequencyMs: number;

@@ -138,7 +138,7 @@ export class ClientCredentials {
     const { rotates, clock, logger } = this.#options;
     if (rotates) return;
     await this.#writeKubeconfig();
-    // As after the next start: the certificate is followed in its file.
+    // From now on the identity reads the certificate from the file that the kubeconfig names, as after a restart.
     this.#identity.handOver(new KubeconfigIdentity({ kubeconfig: this.kubeconfig, environment: process.env, clock, logger }));
   }
 

@@ -1,4 +1,4 @@
-/** The client certificate with which a kubelet starts that renews it (upstream: getCurrentCertificateOrBootstrap). */
+/** Loads the client certificate with which a kubelet with `rotateCertificates` starts (upstream: getCurrentCertificateOrBootstrap). */
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { KubeconfigUser } from '../../api/index.ts';

@@ -9,11 +9,15 @@ export interface IssuedFor {
   readonly privateKey: KeyObject;
   readonly template: RequestTemplate;
   readonly purpose: CertificatePurpose;
-  /** True when the request existed before: its certificate may be from long ago. A new one that seems to have expired shows a wrong clock. */
+  /**
+   * True when the request existed before: its certificate may have expired since. A new certificate that seems to have expired shows that this
+   * host's clock is wrong.
+   */
   readonly isReused: boolean;
   readonly nowMs: number;
 }
 
+/** Object identifiers of extended key usages (RFC 5280). */
 const usageIDs = { client: '1.3.6.1.5.5.7.3.2', serving: '1.3.6.1.5.5.7.3.1', any: '2.5.29.37.0' };
 
 /**

@@ -114,7 +114,7 @@ async function untilIssued({ name, uid }: Submitted, limitMs: number, deps: Requ
         const certificate = await watchUntilIssued(name, uid, deps.client, controller.signal);
         if (certificate !== null) return certificate;
       } catch (err) {
-        // With other credentials, the request may be watched again.
+        // After a 401 or 403 the attempt ends, because the next attempt may have other credentials.
         if (err instanceof RefusedError || controller.signal.aborted || isUnauthorized(err)) throw err;
         logger.debug({ csr: name, err: messageOf(err) }, 'The certificate signing request can not be watched, trying again');
       }

@@ -1,4 +1,4 @@
-/** What a certificate of the node is requested for, and whether a certificate is that. Pure. */
+/** The subject, names and usages for which a certificate of the node is requested, and the check that a certificate has them. Pure. */
 import type { RequestTemplate } from '../../../shared/x509/certificate-request.ts';
 import type { CertificatePair } from '../certificate-pair.ts';
 

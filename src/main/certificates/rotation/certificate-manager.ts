@@ -50,12 +50,13 @@ export interface CertificateManagerOptions {
   readonly reload?: () => Promise<CertificatePair | null>;
   /** Called for each request. `current` is null when there is no certificate that the API server would accept. */
   readonly openAccess: (current: CertificatePair | null) => Promise<RequestAccess>;
-  /** Called with each certificate, at once, and again when it is stored. */
+  /** Called with each certificate, before it is stored. */
   readonly onIssued: (pair: CertificatePair) => void;
+  /** Called when a certificate is stored. */
   readonly onStored?: () => void;
-  /** Counts a failure, and the time in seconds that a replaced certificate has lived. */
   readonly metrics: {
     readonly failed: () => void;
+    /** Called with the age of the replaced certificate. */
     readonly replaced: (seconds: number) => void;
     readonly notAfterMs: (ms: number) => void;
   };
@@ -83,9 +84,11 @@ export class CertificateManager {
   #attempt: { readonly template: RequestTemplate; readonly controller: AbortController } | null = null;
   /** The certificate with which a request got 401: other credentials request the next one. */
   #refused: CertificatePair | null = null;
+  /** The last attempt used other credentials than the current certificate. */
   #triedOthers = false;
-  /** Of the last request, for the log. */
+  /** Whose credentials the last request used, for the log. */
   #credentials = '';
+  /** Monotonic ms of the last renewal because of a 401. */
   #renewedAtMs = -Infinity;
   #failures = 0;
   #running: Promise<unknown> = Promise.resolve();
@@ -188,7 +191,7 @@ export class CertificateManager {
     const current = this.#current;
     const isValid = current !== null && current !== this.#refused && clock.now() < current.notAfterMs;
     if (!isValid && (await this.#adoptStored(template))) return;
-    // Every other time the certificate itself: this host's clock may be wrong, and the other credentials may have ended.
+    // A certificate that seems invalid is used for every other attempt: this host's clock may be wrong, and the other credentials may have expired.
     const usesCurrent = isValid || (current !== null && this.#triedOthers);
     this.#triedOthers = !usesCurrent;
     this.#credentials = '';

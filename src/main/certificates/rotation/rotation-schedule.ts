@@ -1,4 +1,4 @@
-/** When a certificate is renewed, and when a failed renewal is tried again. Pure. */
+/** Computes when a certificate is renewed, and when a failed renewal is tried again. Pure. */
 import { nextBackoffMs, withJitter, type BackoffLimits } from '../../../shared/time/backoff.ts';
 
 export interface Validity {
@@ -26,7 +26,7 @@ export function rotationDelayMs({ notBeforeMs, notAfterMs }: Validity, nowMs: nu
   const delayMs = notBeforeMs + totalMs * share - nowMs;
   if (!isNew) return Math.max(delayMs, 0);
   const remainingMs = notAfterMs - nowMs;
-  // The lesser, when the clock is behind.
+  // When this host's clock is behind, `delayMs` is too long.
   if (delayMs > 0) return Math.max(Math.min(delayMs, totalMs * share), minDelayMs);
   return Math.max((remainingMs > 0 ? remainingMs : totalMs) * share, minDelayMs);
 }
@@ -41,6 +41,7 @@ const retryJitter = 0.1;
 export function rotationRetryDelayMs(failures: number, isRefused: boolean, random: () => number): number {
   const limits = isRefused ? refusalLimits : failureLimits;
   let delayMs: number | undefined;
+  // 20 doublings exceed both maximums.
   for (let failure = 0; failure < Math.min(failures, 20); failure += 1) delayMs = nextBackoffMs(delayMs, limits);
   return withJitter(delayMs ?? limits.initialMs, retryJitter, random);
 }

@@ -7,6 +7,7 @@ const block = /-----BEGIN ([^\n-]+)-----\r?\n([^-]*)-----END \1-----/g;
 export function cleanCertificateChain(pem: string): string {
   return [...pem.matchAll(block)]
     .map(([, , lines = '']) => {
+      // A line with a colon is a header.
       const content = lines.split('\n').filter((line) => !line.includes(':'));
       return pemBlock('CERTIFICATE', Buffer.from(content.join(''), 'base64').toString('base64'));
     })

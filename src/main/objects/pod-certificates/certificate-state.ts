@@ -40,7 +40,7 @@ export type StateLabel = 'not_yet_issued' | 'denied' | 'failed' | 'fresh' | 'ove
 /** Event reasons for a certificate that is not renewed in time. */
 export type AgeWarning = 'CertificateOverdueForRefresh' | 'CertificateExpired';
 
-/** Upstream's assumeDeletedThreshold, refreshOverdueDuration and jitterDuration. */
+/** These three numbers are upstream's assumeDeletedThreshold, refreshOverdueDuration and jitterDuration. */
 const assumeDeletedMs = 10 * 60_000;
 const refreshOverdueMs = 10 * 60_000;
 const jitterMs = 5 * 60_000;
@@ -89,13 +89,13 @@ export function afterRequestStatus(
   return state;
 }
 
-/** Returns the ms after which the passage of time may change the state; undefined when it cannot. */
-export function nextCheckInMs(state: CertificateState, nowMs: number): number | undefined {
+/** Returns the next time, in wall-clock ms, at which the passage of time may change the state; undefined when there is none. */
+export function nextCheckAtMs(state: CertificateState, nowMs: number): number | undefined {
   const times: number[] = [];
   if ('pending' in state) times.push(state.pending.abandonAtMs + 1);
   if ('issued' in state) times.push(state.issued.beginRefreshAtMs, overdueAtMs(state.issued) + 1, state.issued.notAfterMs + 1);
-  const next = Math.min(...times.filter((timeMs) => timeMs > nowMs));
-  return next === Infinity ? undefined : next;
+  const nextMs = Math.min(...times.filter((timeMs) => timeMs > nowMs));
+  return nextMs === Infinity ? undefined : nextMs;
 }
 
 export function stateLabel(state: CertificateState, nowMs: number): StateLabel {

@@ -20,7 +20,7 @@ import {
   afterRequest,
   ageWarnings,
   needsRequest,
-  nextCheckInMs,
+  nextCheckAtMs,
   type CertificateState,
 } from './certificate-state.ts';
 import { KeyGenerator } from './key-generator.ts';
@@ -47,6 +47,7 @@ export interface Credentials {
 const issueTimeoutMs = 1000;
 /** The API server may not know the pod's binding to this node yet; that usually takes milliseconds. */
 const backoff = { initialMs: 100, maxMs: 60_000 };
+/** The number of certificates that are requested at a time. */
 const parallel = 4;
 const { group, version, plural } = requestsApi;
 const warningMessages = {
@@ -189,7 +190,7 @@ export class PodCertificateManager {
     const { clock } = this.#options;
     certificate.cancelTimer();
     const nowMs = clock.now();
-    const atMs = nextCheckInMs(certificate.state, nowMs);
+    const atMs = nextCheckAtMs(certificate.state, nowMs);
     certificate.cancelTimer = atMs === undefined ? () => {} : clock.after(atMs - nowMs, () => this.#reconcile([certificate]));
   }
 

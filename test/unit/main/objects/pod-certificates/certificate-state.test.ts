@@ -7,7 +7,7 @@ import {
   afterRequest,
   ageWarnings,
   needsRequest,
-  nextCheckInMs,
+  nextCheckAtMs,
   stateLabel,
   type CertificateState,
 } from '../../../../../src/main/objects/pod-certificates/certificate-state.ts';
@@ -109,7 +109,7 @@ const ages = [
 table('labels, warnings and the next check of a certificate over time', (row) => {
   for (const [state, nowMs, label, warnings, next] of ages) {
     row(`${state.state} at ${nowMs / minuteMs} min`, () => {
-      assert.deepEqual([stateLabel(state, nowMs), ageWarnings(state, nowMs), nextCheckInMs(state, nowMs)], [label, warnings, next]);
+      assert.deepEqual([stateLabel(state, nowMs), ageWarnings(state, nowMs), nextCheckAtMs(state, nowMs)], [label, warnings, next]);
     });
   }
 });
