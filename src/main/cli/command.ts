@@ -39,9 +39,12 @@ function print(text: string): number {
   return 0;
 }
 
+/** Pino's level `error`. */
+const errorLevel = 50;
+
 /** Before the logger exists, a failure is one line on stderr. */
 function fail(message: string): number {
   const line = `Error: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`;
-  process.stderr.write(journalStreams(process.env).includes(2) ? addPriority(line, 50) : line);
+  process.stderr.write(journalStreams(process.env).includes(2) ? addPriority(line, errorLevel) : line);
   return 1;
 }

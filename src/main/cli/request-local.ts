@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 
 /** Longer than the kubelet's own deadlines, so that its error says what did not answer. */
 const deadlineMs = 15_000;
-/** The list of 500 pods has 100 KB. That of images is bounded by the runtime's message, of at most 16 MiB. */
+/** The largest answers are the list of images, which the runtime's message of at most 16 MiB bounds, and the list of 500 pods, with 100 KB. */
 const maxBodyBytes = 64 * 1024 * 1024;
 
 /** Resolves with the JSON. Rejects with an Error for the user. */

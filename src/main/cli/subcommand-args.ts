@@ -12,7 +12,7 @@ export interface SubcommandFlags {
   readonly values: Readonly<Record<string, string>>;
   /** Flags without a value. */
   readonly switches?: readonly string[];
-  /** Names of one letter, of flags with a value. */
+  /** By letter: the flag with a value for which the letter stands. */
   readonly shorthands?: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +36,7 @@ export function parseSubcommandArgs(args: readonly string[], flags: SubcommandFl
   return { positional, values, switches };
 }
 
-/** `text` is the flag as the user wrote it, without its value. */
+/** `text` is the flag as the user wrote it, without its value. `inline` is the value in the same argument. */
 function splitFlag(
   arg: string,
   shorthands: Readonly<Record<string, string>>,

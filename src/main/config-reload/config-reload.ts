@@ -42,8 +42,9 @@ export class ConfigReload {
   #requested: ReloadCause | null = null;
   #isRunning = false;
   #isClosed = false;
-  /** What was reported last: a file that is written again and again causes one event. */
+  /** The last reported failure. Not repeated for a file that is written again and again. */
   #failure = '';
+  /** The last reported fields that need a restart. */
   #needsRestart: readonly string[] = [];
 
   constructor(options: ConfigReloadOptions) {

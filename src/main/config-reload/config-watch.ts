@@ -16,9 +16,9 @@ export interface ConfigWatchOptions {
   readonly logger: Logger;
 }
 
-/** Programs write a file in several steps. */
+/** A change is notified after this time without another one, because programs write a file in several steps. */
 const quietMs = 500;
-/** A file that never rests is read all the same. */
+/** The longest delay of a notification while changes go on. */
 const maxBurstMs = 5000;
 
 export class ConfigWatch {
@@ -36,7 +36,7 @@ export class ConfigWatch {
   /**
    * Never rejects: without inotify the configuration is reloaded on SIGHUP only.
    *
-   * @param readAtMs wall-clock ms after which a change is not known yet
+   * @param readAtMs wall-clock ms of the last read of the files; a later change is not known yet
    */
   async start(readAtMs: number): Promise<void> {
     const folders = await this.#watchAll();
@@ -75,11 +75,11 @@ export class ConfigWatch {
     }
   }
 
-  /** A folder that does not exist is waited for in its parent. */
+  /** If the folder does not exist, watches its parent for the folder's name. */
   #watch(folder: string, names: ReadonlySet<string> | null): void {
     try {
       const watcher = watch(folder, { persistent: false }, (_, name) => {
-        // The end of the folder itself has its own name.
+        // An event about the watched folder itself, such as its removal, has the folder's own name.
         if (name === null || names === null || names.has(name) || name === basename(folder)) this.#onEvent();
       });
       watcher.on('error', () => this.#onEvent());

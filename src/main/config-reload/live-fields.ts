@@ -89,7 +89,7 @@ export const fieldEffects: Readonly<Record<LiveField, 'live'> & Record<keyof Fix
   evictionPressureTransitionPeriod: 'live',
   evictionMaxPodGracePeriod: 'live',
   evictionMinimumReclaim: 'live',
-  // It decides what evictionHard contains, when the file is read.
+  // Decides what evictionHard contains when the file is read.
   mergeDefaultEvictionSettings: 'live',
   podsPerCore: 'restart',
   enableControllerAttachDetach: 'restart',

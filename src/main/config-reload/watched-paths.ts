@@ -1,4 +1,4 @@
-/** Which folders must be watched to notice a change of the configuration's files, which may be reached through symlinks, and which names in them matter. */
+/** Finds the folders to watch for changes of the configuration's files, which may be reached through symlinks, and the names in them that matter. */
 import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 
@@ -17,7 +17,7 @@ const maxLinks = 40;
 /** The kernel's limit of watches is 8192 for each user at least. */
 const maxFolders = 256;
 
-/** Rejects when there are too many folders. What does not exist is among them all the same. */
+/** The result includes folders and files that do not exist. Rejects when there are too many folders. */
 export async function configurationFolders({ file, dropInDir }: ConfigurationPaths): Promise<WatchedNames> {
   const folders = new Map<string, Set<string> | null>();
   const add = (watched: WatchedNames) => {
@@ -35,7 +35,7 @@ export async function configurationFolders({ file, dropInDir }: ConfigurationPat
   return folders;
 }
 
-/** Whether a file or a link has changed since then, by the clock of the host. */
+/** Whether a file or a link has changed since `wallMs`, by the clock of the host. */
 export async function haveChangedSince(folders: WatchedNames, wallMs: number): Promise<boolean> {
   for (const [folder, names] of folders) {
     const paths = names

@@ -5,8 +5,9 @@ import type { ChainStep, Table } from './wanted-chains.ts';
 
 export type RunIPTables = (task: RunIPTablesTask) => Promise<RunIPTablesResult>;
 
-/** Exit codes of iptables: the chain exists, or the rule does not; the host lacks a resource, such as the lock. */
+/** The exit code of iptables when the chain to create exists, or the rule to check does not. */
 const operationFailed = 1;
+/** The exit code when the host lacks a resource, such as the lock. */
 const resourceProblem = 4;
 
 export class IPTables {

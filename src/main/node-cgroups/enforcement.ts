@@ -62,7 +62,7 @@ function enforceOnPods(settings: EnforcementSettings, host: EnforcementHost): En
   ];
 }
 
-/** A kubelet with the gate MemoryQoS may have protected memory. */
+/** Removes the protection of memory that a kubelet with the gate MemoryQoS may have left. */
 function withoutFormerProtection({ memoryQos, cgroupVersion }: EnforcementHost): Pick<CgroupResources, 'unified'> {
   return memoryQos || cgroupVersion === 1 ? {} : withoutProtection.Guaranteed;
 }

@@ -25,7 +25,7 @@ export class HostProcesses {
   readonly #periodMs: number;
   #cancel: (() => void) | undefined;
   #isClosed = false;
-  /** What the log has last. */
+  /** The failures that were logged last. */
   #reported = '';
 
   constructor(options: HostProcessesOptions) {

@@ -48,12 +48,12 @@ export class NodeCgroups {
   #isRunning = false;
   /** When the next round starts. */
   #dueAtMs = 0;
-  /** Until all levels have been set once. */
+  /** True until the cgroups of all QoS classes have been set once. */
   #isFirstSync = true;
-  /** The levels as JSON. */
+  /** The QoS levels that were set last, as JSON; `failed` after a failure. */
   #appliedLevels = '';
-  #lastFullSyncMs = -Infinity;
-  /** The last successful change of each limit, as JSON. */
+  #levelsSetAtMs = -Infinity;
+  /** The last successful change of each limit, as JSON, by the enforcement's message of failure. */
   readonly #enforced = new Map<string, string>();
   #isClosed = false;
 
@@ -67,12 +67,12 @@ export class NodeCgroups {
     this.#runIn(0);
   }
 
-  /** Pods were added, changed or removed. */
+  /** Called when pods were added, changed or removed. */
   onPodsChanged(): void {
     if (this.#hasStarted) this.#runIn(podChangesDelayMs);
   }
 
-  /** The machine has other resources now. */
+  /** Called when the resources of the machine have changed. */
   onMachineChanged(): void {
     this.#runIn(0);
   }
@@ -113,12 +113,12 @@ export class NodeCgroups {
   /** Sets limits that were not set yet, or failed, and records an event for each. */
   async #enforce(): Promise<void> {
     const { config, syncCgroups } = this.#options;
-    const open = planEnforcement(config, this.#host()).filter(
+    const due = planEnforcement(config, this.#host()).filter(
       ({ change, failure }) => this.#enforced.get(failure) !== JSON.stringify(change),
     );
-    if (open.length === 0) return;
-    const { failures } = await syncCgroups({ cgroups: open.map(({ change }) => change) });
-    open.forEach((enforcement, index) => this.#report(enforcement, failures[index] ?? null));
+    if (due.length === 0) return;
+    const { failures } = await syncCgroups({ cgroups: due.map(({ change }) => change) });
+    due.forEach((enforcement, index) => this.#report(enforcement, failures[index] ?? null));
   }
 
   #report({ change, success, failure }: Enforcement, error: string | null): void {
@@ -138,14 +138,14 @@ export class NodeCgroups {
     if (!config.cgroupsPerQOS) return;
     const levels = this.#withRootLimits(this.#levels());
     const text = JSON.stringify(levels);
-    if (text === this.#appliedLevels && nowMs - this.#lastFullSyncMs < periodMs) return;
+    if (text === this.#appliedLevels && nowMs - this.#levelsSetAtMs < periodMs) return;
     const { failures } = await syncCgroups({
       cgroups: this.#toChanges(this.#isFirstSync ? this.#withoutFormerProtection(levels) : levels),
     });
     const failed = failures.filter((failure) => failure !== null);
     this.#isFirstSync &&= failed.length > 0;
     this.#appliedLevels = failed.length === 0 ? text : 'failed';
-    this.#lastFullSyncMs = nowMs;
+    this.#levelsSetAtMs = nowMs;
     setMemoryMetrics(levels);
     if (failed.length > 0) logger.warn({ err: failed.join('; ') }, 'Failed to update QoS cgroup configuration');
   }
@@ -202,13 +202,14 @@ export class NodeCgroups {
       cgroup: qosCgroup(this.#options.config, qos),
       resources: levels[qos],
       create: true,
-      // Of a reservation for better pods (qosReserved). Pods must keep what the limit of all of them grants, which stays as it is when it is refused.
+      // The kernel refuses a memory limit below the usage. The limit of a class, which reserves memory for better classes (qosReserved), is then
+      // raised to the usage. The limit of all pods (Guaranteed) stays as it was, because pods must keep what it grants.
       memoryAtLeastUsage: qos !== 'Guaranteed',
     }));
   }
 }
 
-/** The protected memory of Guaranteed and of Burstable pods. The first level also covers the second. */
+/** Shows the protected memory of Guaranteed and of Burstable pods. `memory.min` of the cgroup of all pods covers both classes. */
 function setMemoryMetrics({ Guaranteed, Burstable }: QosLevels): void {
   const [total, low] = [Guaranteed.unified?.['memory.min'], Burstable.unified?.['memory.low']];
   if (total === undefined || low === undefined) return;

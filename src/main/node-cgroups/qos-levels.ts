@@ -62,7 +62,7 @@ function memoryProtection({ Guaranteed, Burstable }: MemoryRequests, { reservesM
   return { Guaranteed: { unified: { 'memory.min': String(Guaranteed + Burstable), ...low } }, Burstable: { unified: low } };
 }
 
-/** What takes back the protection that a kubelet with other settings may have left. Without TieredReservation it is written once. */
+/** The values that remove the protection of memory that a kubelet with other settings may have left. Without TieredReservation they are written once. */
 export const withoutProtection = {
   Guaranteed: { unified: { 'memory.min': '0', 'memory.low': '0' } },
   Burstable: { unified: { 'memory.low': '0' } },

@@ -88,7 +88,7 @@ export class ShutdownManager {
     signal.addEventListener('abort', close, { once: true });
     try {
       await this.#ensureDelay(opened);
-      // Signals before this connection are lost.
+      // A signal that logind sent before this connection is lost, so the property is read.
       const isPreparing = await opened.isPreparingForShutdown();
       if (!isPreparing) this.#replaceInhibitor(await opened.inhibit(signal));
       session = opened;

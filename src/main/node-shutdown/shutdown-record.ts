@@ -1,6 +1,6 @@
 /**
- * When the last shutdown of the node began and ended: in a file that outlives it, and in the metrics. The Go kubelet reads and writes the same file. Upstream:
- * pkg/kubelet/nodeshutdown/storage.go.
+ * Keeps when the last shutdown of the node began and ended: in a file that outlives the shutdown, and in the metrics. The Go kubelet reads and
+ * writes the same file. Upstream: pkg/kubelet/nodeshutdown/storage.go.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

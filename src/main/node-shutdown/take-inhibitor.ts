@@ -12,9 +12,10 @@ export interface Inhibitor {
   release(): void;
 }
 
-/** The fixed part of a D-Bus message, with the lengths of the others. */
+/** The fixed part of a D-Bus message. It has the byte order at 0, the length of the body at 4, the serial at 8 and the length of the header fields at 12. */
 const fixedHeaderBytes = 16;
 const maxReplyBytes = 64 * 1024;
+/** `hello` has the serial 1. */
 const inhibitSerial = 2;
 
 /** Rejects when logind refuses, as it does during a shutdown, or does not answer in time. */
@@ -116,6 +117,7 @@ export function messageLength(bytes: Buffer): number {
   if (bytes.length < fixedHeaderBytes) return Infinity;
   const isLittleEndian = bytes[0] === 'l'.charCodeAt(0);
   const read = (at: number) => (isLittleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at));
+  // The header fields are padded to a multiple of eight bytes.
   const fieldsLength = Math.ceil(read(12) / 8) * 8;
   return fixedHeaderBytes + fieldsLength + read(4);
 }

@@ -15,7 +15,7 @@ export interface PluginHandler {
   validate(plugin: PluginInfo): string | null;
   /** Idempotent. Rejects with an Error for the plugin. */
   register(plugin: PluginInfo): Promise<void>;
-  /** The plugin is gone. Ignores a plugin that another one of the same name has replaced. Idempotent. */
+  /** Called when the plugin is gone. Ignores a plugin that another one of the same name has replaced. Idempotent. */
   deregister(plugin: PluginInfo): Promise<void>;
 }
 
@@ -39,6 +39,7 @@ interface RegisteredPlugin {
 const backoff = { initialMs: 100, maxMs: 1000 };
 /** After a refusal only a change helps, of the plugin's socket or of the other plugins. */
 const refusedRetryMs = 2 * 60_000;
+/** The number of plugins that are registered at a time. */
 const parallel = 16;
 
 class RefusedPluginError extends Error {}

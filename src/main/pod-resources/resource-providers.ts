@@ -17,14 +17,15 @@ export interface ResourceProviders {
   cpus(pod: AllocatedPod, container: Container): bigint[];
   memory(pod: AllocatedPod, container: Container): ContainerMemory[];
   dynamicResources(pod: AllocatedPod, container: Container): DynamicResource[];
-  /** Those of the pod as a whole, with those of its containers. */
+  /** The CPUs of the pod as a whole, with those of its containers. */
   podCPUs(uid: PodUID): bigint[];
+  /** The memory of the pod as a whole, with that of its containers. */
   podMemory(uid: PodUID): ContainerMemory[];
   /** All that the managers know, allocated or not. */
   allocatable(): AllocatableResourcesResponse;
 }
 
-/** Of a node without resource managers. */
+/** The providers of a node without resource managers. */
 export const noExclusiveResources: ResourceProviders = {
   updateAllocatedDevices: () => {},
   devices: () => [],

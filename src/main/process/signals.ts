@@ -8,8 +8,8 @@ import type { Logger } from '../../shared/log/logger.ts';
 const stopDeadlineMs = 5000;
 
 /**
- * What Go's runtime ignores (os/signal, and the table of runtime/sigtab_linux_generic.go), and by default ends a process. SIGUSR1, which is among them, is
- * ignored by a flag of Node (bin/kubelet).
+ * Signals that Go's runtime ignores (os/signal, and the table of runtime/sigtab_linux_generic.go) although their default action ends a process.
+ * SIGUSR1 is another one; a flag of Node (bin/kubelet) makes Node ignore it.
  */
 const ignoredSignals = ['SIGUSR2', 'SIGALRM', 'SIGVTALRM', 'SIGIO', 'SIGPWR', 'SIGXCPU'] as const;
 

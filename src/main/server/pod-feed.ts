@@ -1,6 +1,6 @@
 /**
- * The changes of pods, for the server thread's pods API. Costs nothing while nobody asks. Keeps the UIDs of changed pods only: the receiver gets
- * each pod as it is when it asks, so that a receiver that stalls makes nothing grow beyond the pods that come and go meanwhile.
+ * The changes of pods, for the server thread's pods API. Costs nothing without a receiver. Keeps only the UIDs of changed pods: the receiver gets
+ * the current version of each pod at its next call. While a receiver stalls, only the UIDs of the pods that come and go accumulate.
  */
 import type { PodChanges, PodState } from '../../shared/contracts/server/pods.ts';
 import { contain } from '../../shared/faults/contain.ts';
@@ -24,7 +24,7 @@ export interface PodFeedDependencies {
 
 /** Below the server thread's deadline of 10 s. */
 const maxWaitMs = 5_000;
-/** Whether the sources are ready changes once, without a notification. */
+/** The longest wait for a change until the pods are ready to be shown: nothing notifies when they become ready. */
 const maxWaitUntilReadyMs = 100;
 /** How long pods that the API server has as ready may wait for a status of this kubelet before they are shown as not ready. */
 const maxUnverifiedMs = 5_000;
@@ -32,16 +32,17 @@ const maxUnverifiedMs = 5_000;
 const forgetAfterMs = 30_000;
 /** Serializing a pod takes 40 µs. */
 const maxPodsPerReply = 50;
-/** The last pod of a reply may exceed it. */
+/** In characters of JSON. The last pod of a reply may exceed the limit. */
 const maxReplyLength = 1024 * 1024;
 
 export class PodFeed {
   readonly #deps: PodFeedDependencies;
-  /** Of the receiver that is followed; 0: none. */
+  /** The cursor of the receiver that is followed; 0: none. */
   #cursor = 0;
   #lastCursor = 0;
   readonly #changed = new Set<PodUID>();
   #repliedAtMs = 0;
+  /** Ends the wait of the receiver's call. Null: no call waits. */
   #answer: (() => void) | null = null;
   /** When all sources had reported; null before. */
   #sourcesReadyAtMs: number | null = null;
@@ -121,7 +122,10 @@ export class PodFeed {
     return { cursor: this.#cursor, isStart, isComplete: this.#changed.size === 0, sourcesReady, pods, removed };
   }
 
-  /** A restarted kubelet shows no pod that ran before as unready because it has not synced the pod yet. */
+  /**
+   * Returns whether the sources are ready and all pods that the API server has as ready have a status of this kubelet, or the time for that is over.
+   * A restarted kubelet would otherwise show running pods as not ready until it has synced them.
+   */
   #checkReady(): boolean {
     const { podManager, statuses, sourcesReady, clock } = this.#deps;
     if (this.#isReady || !sourcesReady()) return this.#isReady;

@@ -14,7 +14,7 @@ export interface PodList {
   readonly find: () => (uid: PodUID) => object | undefined;
 }
 
-/** A list takes main 5 ms at a time. The last pod of a portion may exceed it. */
+/** In characters: a portion of this length takes main 5 ms. Its last pod may exceed the limit. */
 export const portionLength = 512 * 1024;
 
 export class PodLists {

@@ -59,26 +59,26 @@ export class ServiceNotifier {
     this.#heartbeats = new HeartbeatsReader(heartbeats);
   }
 
-  /** Everything has started. */
+  /** Called when everything has started. */
   ready(): void {
     if (this.#state === 'stopping') return;
     this.#state = 'ready';
     this.#notify('READY=1');
   }
 
-  /** A reload begins that the service manager may wait for. Each call is reported: the time must follow that of the request. */
+  /** Called when a reload begins, for which the service manager may wait. Each call is reported, because its time must be later than the request's. */
   reloading(): void {
     if (this.#state !== 'ready' && this.#state !== 'reloading') return;
     this.#state = 'reloading';
     this.#notify(`RELOADING=1\nMONOTONIC_USEC=${Math.floor(this.#clock.monotonic() * 1000)}`);
   }
 
-  /** The last reload has ended. Has no effect when none was reported. */
+  /** Called when the last reload has ended. Has no effect when no reload was reported. */
   reloaded(): void {
     if (this.#state === 'reloading') this.ready();
   }
 
-  /** The kubelet ends. */
+  /** Called when the kubelet ends. */
   stopping(): void {
     this.#state = 'stopping';
     this.#notify('STOPPING=1');

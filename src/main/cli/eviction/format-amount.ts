@@ -1,4 +1,4 @@
-/** Formats amounts of what a signal is short of. Pure. */
+/** Formats amounts of the resource that an eviction signal measures. Pure. */
 import type { StarvedResource } from '../../../shared/contracts/eviction.ts';
 import { formatSize } from '../../../shared/kubernetes/format-size.ts';
 

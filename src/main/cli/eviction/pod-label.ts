@@ -3,7 +3,7 @@ import { printable } from '../printable.ts';
 
 /** Namespace and name may have 63 and 253 characters: a row of the table would not fit on a terminal. */
 const maxLength = 36;
-/** Of the beginning, when a name is cut. */
+/** How many characters of the beginning a name keeps when it is cut. The ellipsis counts as one of the `maxLength`. */
 const headLength = 20;
 
 export function podLabel({ namespace, name }: { readonly namespace: string; readonly name: string }): string {

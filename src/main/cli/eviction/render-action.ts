@@ -38,7 +38,7 @@ function sentences({ action, thresholds, localStorageViolations, ranking }: Evic
   ];
 }
 
-/** What has begun, and delays what is due. */
+/** Reports reclaims and evictions in progress, which delay the next ones. */
 function inProgress({ isReclaiming, ranking }: EvictionPlan): string[] {
   const ending = ranking.pods.filter(({ isEvicted }) => isEvicted);
   return [
@@ -49,7 +49,7 @@ function inProgress({ isReclaiming, ranking }: EvictionPlan): string[] {
   ];
 }
 
-/** What the pod would get, and when it must have ended. */
+/** Says how long the pod to evict would have to end, and with which message. */
 function ofVictim({ action, ranking }: EvictionPlan): string[] {
   const victim = ranking.pods.find(({ uid }) => uid === action?.victim);
   if (!victim) return [];

@@ -10,7 +10,7 @@ type PlannedImage = ImageGcPlan['images'][number];
 /** A name may have any length: the runtime is not trusted with the width of a terminal. */
 const maxNameLength = 100;
 
-/** Reasons whose words in JSON are short. */
+/** Longer texts for reasons that are one word in JSON. */
 const reasons: Readonly<Record<string, string>> = {
   age: 'unused for longer than imageMaximumGCAge',
   space: 'the disk is too full',
@@ -48,7 +48,7 @@ function summary({ usagePercent, capacityBytes, highThresholdPercent, lowThresho
 
 function nameOf({ id, names }: PlannedImage): string {
   const [first = id, ...others] = names;
-  // A cut may leave half of a pair, which is no character.
+  // A cut may leave half of a surrogate pair, which is no character.
   const shown = first.length > maxNameLength ? `${first.slice(0, maxNameLength).toWellFormed()}…` : first;
   // A digest is a second name of nearly every image.
   const tags = others.filter((name) => !name.includes('@'));

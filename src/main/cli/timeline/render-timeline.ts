@@ -15,7 +15,7 @@ export function renderTimeline(timeline: TimelineJson, width: number): string {
   const sections = [
     ...section('Start', within(-Infinity, Math.min(startEndMs, terminationMs)), width),
     ...section('Since the start', within(startEndMs, terminationMs), width),
-    ...section('Termination', within(Math.max(startEndMs === Infinity ? -Infinity : 0, terminationMs), Infinity), width),
+    ...section('Termination', within(Math.max(0, terminationMs), Infinity), width),
   ];
   return `${[...header(timeline), ...sections, ...footer(timeline)].join('\n')}\n`;
 }
@@ -51,6 +51,11 @@ function footer({ mergedContainers, problem, ledger, state }: TimelineJson): str
   return lines;
 }
 
+/** The characters of a row between its columns: two spaces, ` |`, `| ` and two spaces. */
+const separatorsWidth = 8;
+/** The largest count of a record (shared/timeline/span.ts). It means as often or more. */
+const maxCount = 255;
+
 function section(title: string, phases: readonly PhaseJson[], width: number): string[] {
   if (phases.length === 0) return [];
   const fromMs = Math.min(...phases.map(({ startMs }) => startMs));
@@ -62,7 +67,7 @@ function section(title: string, phases: readonly PhaseJson[], width: number): st
   const durationWidth = Math.max(...durations.map(({ length }) => length));
   const notes = sorted.map(noteOf);
   const noteWidth = Math.max(...notes.map(({ length }) => length));
-  const barWidth = Math.max(10, width - labelWidth - durationWidth - noteWidth - '   || '.length - 2);
+  const barWidth = Math.max(10, width - labelWidth - durationWidth - noteWidth - separatorsWidth);
   const rows = sorted.map((phase, index) => {
     const bar = renderBar(phase, { fromMs, toMs, barWidth });
     return `  ${labels[index]!.padEnd(labelWidth)} |${bar}| ${durations[index]!.padStart(durationWidth)}  ${notes[index]!}`.trimEnd();
@@ -90,6 +95,6 @@ function noteOf({ wait, count, imageBytes }: PhaseJson): string {
   if (imageBytes !== undefined) notes.push(`pulled ${(imageBytes / 1e6).toFixed(1)} MB`);
   if (wait && (wait.open || wait.durationMs > 0))
     notes.push(`${wait.open ? 'waits' : 'waited'} ${formatMs(wait.durationMs)} for ${wait.for}`);
-  if (count > 1) notes.push(`${count === 255 ? '255+' : count} times`);
+  if (count > 1) notes.push(`${count === maxCount ? `${maxCount}+` : count} times`);
   return notes.join(', ');
 }
