@@ -50,6 +50,8 @@ export interface StatusUpdateSink {
 
 interface Entry {
   status: PodStatus;
+  /** What an earlier kubelet reported, until the runtime's status of the pod is known. */
+  reported?: PodStatus | undefined;
   /** Why containers wait, from the last sync that reported it. */
   waiting: PodSyncReport['waiting'];
   /** Where the pod's cgroup is not as it was allocated, from the last sync that read it. */
@@ -152,8 +154,16 @@ export class ApiStatusCache {
       waiting: previousWaitingReasons(previousStatus),
       isFinished: false,
       hasPreviousStatus: previousStatus?.startTime !== undefined,
+      reported: previousStatus,
     };
-    this.#set(pod, { ...defaults, ...entry, status: next, couldHaveRunningContainers, isFromMirror: false });
+    this.#set(pod, {
+      ...defaults,
+      ...entry,
+      status: next,
+      couldHaveRunningContainers,
+      isFromMirror: false,
+      ...(status && { reported: undefined }),
+    });
     return next;
   }
 
@@ -233,6 +243,7 @@ export class ApiStatusCache {
     entry.hasPreviousStatus = true;
     entry.isFromMirror = true;
     entry.status = status;
+    entry.reported = status;
     return true;
   }
 
@@ -253,7 +264,7 @@ export class ApiStatusCache {
     const resize = resizeConditions.get(podUID(pod));
     const mirrorStatus = entry ? undefined : this.#mirrorStatus(pod);
     const previousStatus = entry?.status ?? this.#reportedStatus(pod);
-    if (previousStatus) probes.adopt(pod, status, previousStatus);
+    if (previousStatus) probes.adopt(pod, status, entry?.reported ?? previousStatus);
     return generateApiPodStatus({
       pod,
       status,

@@ -9,6 +9,7 @@ import { aLogger } from '../../../../support/logger.ts';
 import { anApiStatusCache } from '../../../../support/pods/pod-parts.ts';
 import { anExitedContainer, aPod, aRuntimeContainer, aRuntimePodStatus } from '../../../../support/pods/pods.ts';
 import { statusFeaturesWith } from '../../../../support/pods/status-features.ts';
+import { table } from '../../../../support/table.ts';
 
 const uid = 'uid-web' as PodUID;
 const syncing = { state: 'syncing', started: true } as const;
@@ -189,4 +190,30 @@ test('an API pod’s lost init container keeps its published status', () => {
   assert.deepEqual(next.initContainerStatuses, status.initContainerStatuses);
   const unpublished = aCache().statuses.regenerate(pod, running, syncing);
   assert.equal(unpublished.initContainerStatuses?.[0]?.state?.terminated?.message, lostInit);
+});
+
+table('a container that was ready stays so until its probe has run', (row) => {
+  const annotations = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h1' };
+  const readinessProbe = { exec: { command: ['true'] } };
+  const spec = { containers: [{ name: 'app', image: 'x', readinessProbe }] };
+  const containerID = `containerd://${running.containers[0]!.id}`;
+  const app = { name: 'app', image: 'x', imageID: '', ready: true, started: true, restartCount: 0, state: { running: {} }, containerID };
+  const status = { phase: 'Running', startTime: '2025-06-01T00:00:00Z', containerStatuses: [app] };
+  const readyAfter = (pod: ReturnType<typeof aPod>, steps: readonly ('runtime' | 'nothing' | 'mirror')[]) => {
+    const { statuses } = aCache();
+    const regenerated = steps.map((step) =>
+      step === 'mirror' ? statuses.adoptMirrorStatus(uid, status) : statuses.regenerate(pod, step === 'runtime' ? running : null, syncing),
+    );
+    return (regenerated.at(-1) as PodStatus).containerStatuses?.[0]?.ready;
+  };
+  const fromFile = aPod({ metadata: { annotations }, spec });
+  row('whose mirror pod comes before what the runtime has', () =>
+    assert.equal(readyAfter(fromFile, ['nothing', 'mirror', 'nothing', 'runtime']), true),
+  );
+  row('whose mirror pod comes afterwards', () => assert.equal(readyAfter(fromFile, ['runtime', 'mirror', 'runtime']), true));
+  row('whose mirror pod comes while the runtime does not answer', () =>
+    assert.equal(readyAfter(fromFile, ['runtime', 'mirror', 'nothing', 'runtime']), true),
+  );
+  row('of the API server', () => assert.equal(readyAfter(anApiPod({ spec, status }), ['nothing', 'nothing', 'runtime']), true));
+  row('unless nothing says so', () => assert.equal(readyAfter(fromFile, ['nothing', 'runtime']), false));
 });
