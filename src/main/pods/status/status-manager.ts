@@ -140,8 +140,13 @@ export class StatusManager implements StatusUpdateSink {
   /** Schedules a write when a mirror pod arrives, or when a pod that already finished is deleted. */
   #onObject(object: Pod): void {
     const uid = this.#deps.podManager.translatePodUID(podUID(object));
-    const entry = this.#entries.get(uid);
-    if (entry && (entry.update.isFinished || uid !== podUID(object))) this.#schedule(uid, entry);
+    const isMirror = uid !== podUID(object);
+    if (!isMirror && !this.#entries.get(uid)?.update.isFinished) return;
+    // Later, when all listeners of the pod manager have been called: the static pod's status takes over what its mirror pod has.
+    queueMicrotask(() => {
+      const entry = this.#entries.get(uid);
+      if (entry) this.#schedule(uid, entry);
+    });
   }
 
   #schedule(uid: PodUID, entry: StatusEntry): void {

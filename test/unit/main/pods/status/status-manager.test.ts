@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Pod } from '../../../../../src/shared/kubernetes/api.ts';
 import type { PodUID } from '../../../../../src/shared/kubernetes/ids.ts';
 import { apiError } from '../../../../support/api-server/fake-api.ts';
 import { settle } from '../../../../support/fake-clock.ts';
@@ -263,4 +264,26 @@ test('an aborted wait for a status does not resolve', async () => {
   api.resume();
   await settle();
   assert.deepEqual([api.calls.length, isWritten], [1, false]);
+});
+
+test('a status that changes with the arrival of the mirror pod is written once', async () => {
+  const { api, podManager, setStatus } = aManager();
+  const annotations = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h1' };
+  const pod = anApiPod('static', { metadata: { annotations } });
+  podManager.set(pod);
+  await setStatus(pod, { phase: 'Running', podIP: '10.0.0.6' });
+  assert.deepEqual(api.calls, []);
+  const mirror = anApiPod('static', {
+    metadata: { uid: 'uid-mirror', annotations: { ...annotations, 'kubernetes.io/config.mirror': 'h1' } },
+  });
+  // Registered after the status manager, as the mirror pods are.
+  podManager.onChange((changed) => {
+    if (changed.metadata.uid === 'uid-mirror') void setStatus(pod, { phase: 'Running', podIP: '10.0.0.7' });
+  });
+  podManager.set(api.add(mirror));
+  await settle();
+  assert.deepEqual(
+    api.bodies.map((body) => (body as Pod).status?.podIP),
+    ['10.0.0.7'],
+  );
 });
