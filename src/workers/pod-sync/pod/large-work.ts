@@ -63,13 +63,16 @@ export class LargeWorkLimiter {
   }
 }
 
+/** The holder for all volumes. No container has its name. */
+const volumes = Symbol('volumes');
+
 /**
  * The permission of one task, which all its holders (containers, volumes) share. While the task has its permission, a further holder does not wait: tasks that
  * each held one permission and waited for a second one could block each other.
  */
 export class LargeWork {
   readonly #limiter: LargeWorkLimiter;
-  readonly #holders = new Set<string>();
+  readonly #holders = new Set<string | typeof volumes>();
   /** Resolves when the task has its permission. Null: no holder needs one. */
   #entered: Promise<void> | null = null;
   /** The last work that was passed to `inTurn`. */
@@ -80,7 +83,7 @@ export class LargeWork {
   }
 
   /** Resolves when the holder, such as a container, may hold large objects. Rejects with the signal's reason. */
-  async enter(holder: string, signal: AbortSignal): Promise<void> {
+  async enter(holder: string | typeof volumes, signal: AbortSignal): Promise<void> {
     this.#holders.add(holder);
     this.#entered ??= this.#limiter.enter(signal);
     try {
@@ -93,7 +96,7 @@ export class LargeWork {
   }
 
   /** Idempotent. */
-  leave(holder: string): void {
+  leave(holder: string | typeof volumes): void {
     if (!this.#holders.delete(holder) || this.#holders.size > 0) return;
     const entered = this.#entered;
     this.#entered = null;
@@ -106,11 +109,11 @@ export class LargeWork {
   /** Runs the large work of volumes with permission, one after the other: their files are never in memory together. */
   inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const run = async () => {
-      await this.enter('turn', signal);
+      await this.enter(volumes, signal);
       try {
         return await work();
       } finally {
-        this.leave('turn');
+        this.leave(volumes);
       }
     };
     const result = this.#last.then(run);

@@ -72,6 +72,22 @@ test('a task that leaves while it waits takes no place', async () => {
   assert.deepEqual(entered.at(-1), '4');
 });
 
+test('the end of a work in turn takes no permission from a container, whatever its name', async () => {
+  const limiter = new LargeWorkLimiter();
+  const work = limiter.forTask();
+  const others = [limiter.forTask(), limiter.forTask()];
+  await work.enter('turn', signal);
+  await others[0]!.enter('app', signal);
+  await work.inTurn(signal, async () => {});
+  let hasEntered = false;
+  void others[1]!.enter('app', signal).then(() => (hasEntered = true));
+  await settle();
+  assert.equal(hasEntered, false);
+  work.leave('turn');
+  await settle();
+  assert.equal(hasEntered, true);
+});
+
 test('works in turn run one after the other, also after one that failed', async () => {
   const work = new LargeWorkLimiter().forTask();
   let running = 0;
