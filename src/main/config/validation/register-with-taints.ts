@@ -22,7 +22,7 @@ export const checkRegisterWithTaints: ValidationRule = ({ config }) =>
     return [
       ...(failure === undefined
         ? []
-        : [invalidConfiguration(`${field}: invalidConfiguration taint: ${taint.key}=${taint.value}:${taint.effect}: ${failure}`)]),
+        : [invalidConfiguration(`${field}: invalid taint: ${taint.key}=${taint.value}:${taint.effect}: ${failure}`)]),
       ...(taint.timeAdded === null ? [] : [invalidConfiguration(`${field}: taint.TimeAdded is not nil`)]),
     ];
   });
