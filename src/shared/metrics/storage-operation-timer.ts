@@ -1,6 +1,6 @@
 /** Measures operations on volumes for upstream's metric storage_operation_duration_seconds (pkg/volume/util/metrics.go). */
-import { storageOperationDuration } from '../../../../shared/metrics/definitions/volumes.ts';
-import { monotonicMs } from '../../../../shared/time/clock.ts';
+import { storageOperationDuration } from './definitions/volumes.ts';
+import { monotonicMs } from '../time/clock.ts';
 
 export type StorageOperation = 'volume_mount' | 'volume_unmount' | 'volume_apply_access_control';
 

@@ -4,9 +4,10 @@
  * a volume's path goes through a helper process. Started by main (main/threads/volumes-thread.ts) with the first driver or claim; main/volumes/ is the client.
  */
 import { readFileSync } from 'node:fs';
-import type { VolumesApi, VolumesWorkerData } from '../../shared/contracts/volumes.ts';
+import type { VolumeReply, VolumesApi, VolumesWorkerData } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
+import { startStorageOperationTimer } from '../../shared/metrics/storage-operation-timer.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { postNotification } from '../../shared/thread/ordered-notification.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
@@ -30,6 +31,14 @@ void localVolumes.removeUnused();
 /** The recovery of the records. Operations on CSI volumes wait for the recovery, and fail with its error. */
 const recovered = recoverVolumes({ rootDir, bootID, table, logger }).then(() => table.report(postNotification));
 recovered.catch((err: unknown) => logger.error({ err }, 'Could not read which volumes are mounted; no volume is changed'));
+
+/** @param plugin as upstream's GetFullQualifiedPluginNameForVolume */
+async function measured(plugin: string, reply: Promise<VolumeReply>): Promise<VolumeReply> {
+  const stopTimer = startStorageOperationTimer('volume_mount');
+  const { outcome } = await reply;
+  stopTimer(plugin, outcome === 'done');
+  return reply;
+}
 
 const api: VolumesApi = {
   recover: () => recovered,
@@ -58,9 +67,9 @@ const api: VolumesApi = {
   },
   async publishVolume(request) {
     await recovered;
-    return operations.publish(request);
+    return measured(`kubernetes.io/csi:${request.driver}`, operations.publish(request));
   },
-  publishLocalVolume: (request) => localVolumes.publish(request),
+  publishLocalVolume: (request) => measured('kubernetes.io/local-volume', localVolumes.publish(request)),
   checkHostPath: (path, type) => checkHostPathVolume(localHelper, path, type),
   async unpublishVolume(request) {
     if (request.plugin === 'kubernetes.io/local-volume') return localVolumes.unpublish(request);

@@ -13,7 +13,7 @@ import { computeMemorySizeBytes, mountedPageSizeMatches, pageSizeOption } from '
 import { changeFolderMode } from './file-by-handle.ts';
 import type { VolumeContext } from './volume-context.ts';
 import { mountedFilesystemAt } from './mounted-filesystem-at.ts';
-import { startStorageOperationTimer } from './storage-operation-timer.ts';
+import { startStorageOperationTimer } from '../../../../shared/metrics/storage-operation-timer.ts';
 import { volumeKinds } from '../../../../shared/kubernetes/volume-kind.ts';
 
 export interface EmptyDir {

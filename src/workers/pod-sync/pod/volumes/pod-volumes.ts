@@ -32,7 +32,7 @@ import type {
   VolumeFailure,
 } from './pod-volumes-inputs.ts';
 import { ProjectQuotas } from './project-quota/project-quotas.ts';
-import { startStorageOperationTimer } from './storage-operation-timer.ts';
+import { startStorageOperationTimer } from '../../../../shared/metrics/storage-operation-timer.ts';
 import type { TeardownContext, UnpublishVolume } from './teardown-context.ts';
 import { removePodFolder, removeVolumeData, unmountAll, volumesOnDisk } from './teardown.ts';
 import type { VolumeContext } from './volume-context.ts';
