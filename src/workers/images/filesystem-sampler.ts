@@ -71,21 +71,25 @@ export class FilesystemSampler {
     this.#table.put(filesystemRows.container, await this.#measure(isSplit ? container : image));
   }
 
-  /** The runtime may run in another mount namespace: then only its own numbers are known. */
   async #measure({ fsId, usedBytes, inodesUsed }: RuntimeUsage): Promise<FilesystemRow> {
-    const usage = await readFilesystemUsage(fsId?.mountpoint ?? '', this.#options.clock.now()).catch((err: NodeJS.ErrnoException) => {
-      if (err.code !== 'ENOENT') throw err;
-      const unknown = { device: NaN, capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN };
-      return { readAtMs: this.#options.clock.now(), ...unknown };
-    });
+    const usage = await readUsageIfSeen(fsId?.mountpoint, this.#options.clock.now());
     return { ...usage, usedBytes: Number(usedBytes?.value ?? NaN), inodesUsed: Number(inodesUsed?.value ?? NaN) };
   }
 }
 
+/** The runtime may run in another mount namespace: then only its own numbers are known. */
+async function readUsageIfSeen(mountPoint = '', readAtMs: number): Promise<Omit<FilesystemRow, 'usedBytes' | 'inodesUsed'>> {
+  return readFilesystemUsage(mountPoint, readAtMs).catch((err: NodeJS.ErrnoException) => {
+    if (err.code !== 'ENOENT') throw err;
+    return { readAtMs, device: NaN, capacityBytes: NaN, availableBytes: NaN, inodes: NaN, inodesFree: NaN };
+  });
+}
+
+/** Two mount points that this host does not have count as two filesystems. */
 async function hasOtherDevice(image: RuntimeUsage, container: RuntimeUsage): Promise<boolean> {
   const [a = '', b = ''] = [image.fsId?.mountpoint, container.fsId?.mountpoint];
   if (a === b) return false;
   // Only the devices are of interest, not the time of the sample: 0.
-  const [first, second] = await Promise.all([readFilesystemUsage(a, 0), readFilesystemUsage(b, 0)]);
+  const [first, second] = await Promise.all([readUsageIfSeen(a, 0), readUsageIfSeen(b, 0)]);
   return first.device !== second.device;
 }

@@ -55,6 +55,9 @@ test('a mount point that this host does not have leaves the runtime’s own numb
   await sampler.sample();
   const { usedBytes, capacityBytes } = reader.filesystem('image')!;
   assert.deepEqual([usedBytes, capacityBytes], [5, NaN]);
+  const split = aSampler([usageOf('/nowhere', 5n)], [usageOf('/nowhere-else', 6n)]);
+  await split.sampler.sample();
+  assert.equal(split.reader.filesystem('container')?.usedBytes, 6);
 });
 
 test('a runtime without filesystems fails the sample', async () => {
