@@ -33,9 +33,10 @@ export class CheckpointWriter {
   readonly #options: CheckpointWriterOptions;
   readonly #written = new Map<string, string>();
   #cancelWrite: (() => void) | null = null;
+  /** When the scheduled write begins: monotonic ms. */
   #dueAtMs = Infinity;
   /** There are changes since the current write began. */
-  #isDue = false;
+  #hasChanges = false;
   #isFailing = false;
   #isClosing = false;
   #writing: Promise<void> | null = null;
@@ -85,16 +86,16 @@ export class CheckpointWriter {
   }
 
   #write(): void {
-    this.#isDue = true;
+    this.#hasChanges = true;
     this.#writing ??= this.#writeAll();
   }
 
   async #writeAll(): Promise<void> {
     const { files, consequence, logger, clock, sync = syncFolder } = this.#options;
     const path = files.at(-1)?.path;
-    while (this.#isDue) {
+    while (this.#hasChanges) {
       await this.#pause();
-      this.#isDue = false;
+      this.#hasChanges = false;
       const waiting = this.#waiting;
       this.#waiting = Promise.withResolvers();
       this.#waiting.promise.catch(() => {});

@@ -10,7 +10,10 @@ import type { FixedConfiguration, LiveField } from '../config/live-configuration
 /** A list: only these fields of the struct are live. */
 export type FieldEffect = 'live' | 'restart' | readonly string[];
 
-export const fieldEffects: Readonly<Record<LiveField, 'live'> & Record<keyof FixedConfiguration, Exclude<FieldEffect, 'live'>>> = {
+/** The compiler checks that the fields of `LiveField` are live, and that all others, which `FixedConfiguration` has, are not. */
+type FieldEffects = Readonly<Record<LiveField, 'live'> & Record<keyof FixedConfiguration, Exclude<FieldEffect, 'live'>>>;
+
+export const fieldEffects: FieldEffects = {
   enableServer: 'restart',
   staticPodPath: 'restart',
   podLogsDir: 'restart',

@@ -290,7 +290,7 @@ export class EvictionManager {
     return waitForStorageRelease({ removedAtMs: containersRemovedAtMs(), isScarce, clock });
   }
 
-  /** Measures the node. Returns the thresholds that are met, or above which less than the minimum reclaim is available. */
+  /** Measures the node. Returns the thresholds that are met, also those above which less is free than their minimum reclaim. */
   async #measureThresholdsMet(): Promise<readonly Threshold[]> {
     await this.#sample(true);
     const { stats, layout } = this.#deps.readNode();

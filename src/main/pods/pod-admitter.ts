@@ -70,7 +70,7 @@ export class PodAdmitter {
     const { refreshNode, exclusiveAllocations, timelines } = this.#deps;
     const uid = podUID(pod);
     const { mayRefreshNode, preempted, allocation } = attempt;
-    timelines.beginOnce(uid, 'Admission');
+    timelines.beginUnlessOpen(uid, 'Admission');
     const result = allocation ? resultOf(allocation) : this.#computeResult(pod, preempted);
     if (result === null) {
       if (allocation || !exclusiveAllocations.isNeededBy(pod)) return this.#commit(pod);

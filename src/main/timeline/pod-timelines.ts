@@ -99,8 +99,8 @@ export class PodTimelines {
     if (span) this.#listeners.notify(uid, phase, span);
   }
 
-  /** Does nothing while the phase is open. */
-  beginOnce(uid: PodUID, phase: Phase, options: PhaseOptions = {}): void {
+  /** Does nothing while the phase is open: a repeated report does not restart it. */
+  beginUnlessOpen(uid: PodUID, phase: Phase, options: PhaseOptions = {}): void {
     if (!this.isOpen(uid, phase, options.container)) this.begin(uid, phase, options);
   }
 
@@ -113,7 +113,7 @@ export class PodTimelines {
     return this.#records.span(uid, phase, container)?.outcome === 'open';
   }
 
-  /** The open phase waits. Call the result when the wait is over. A container's phase is the first open one. */
+  /** The open phase waits. Call the result when the wait is over. A phase of containers is that of the first container in which it is open. */
   wait(uid: PodUID, phase: Phase, wait: WaitKind): () => void {
     const container = isTimelinePhase(phase) ? undefined : this.#firstContainerInPhase(uid, phase);
     if (!isTimelinePhase(phase) && container === undefined) return () => {};

@@ -36,7 +36,7 @@ function recordProbePhases(timelines: PodTimelines, uid: PodUID, container: Cont
   ] as const;
   for (const { phase, exists, waits } of phases) {
     if (!exists) continue;
-    if (waits) timelines.beginOnce(uid, phase, { container: name });
+    if (waits) timelines.beginUnlessOpen(uid, phase, { container: name });
     else timelines.end(uid, phase, { container: name, failed: !runs });
   }
 }

@@ -85,11 +85,11 @@ export interface PodCgroupOptions {
   readonly podLevelResources: boolean;
   /** Gate MemoryQoS on cgroup v2 with memoryReservationPolicy TieredReservation: the kernel protects the requested memory. */
   readonly reservesMemory?: boolean;
-  /** Gate MemoryQoS on cgroup v2 with a memoryThrottlingFactor: it throttles a pod with pod-level resources. */
+  /** Gate MemoryQoS on cgroup v2 with a memoryThrottlingFactor: the kernel throttles a pod with pod-level resources. */
   readonly memoryThrottlingFactor?: number | null;
 }
 
-/** Upstream ResourceConfigForPod, including the pids limit that EnsureExists adds. */
+/** Returns the values of a pod's cgroup. Upstream: ResourceConfigForPod, and the pids limit that EnsureExists of podContainerManagerImpl adds. */
 export function computePodCgroupResources(pod: Pod, options: PodCgroupOptions): CgroupResources {
   const skipPodLevel = !options.podLevelResources;
   const requests = podRequests(pod, { skipPodLevel });
@@ -160,10 +160,10 @@ export function hugePageLimits(requests: ResourceAmounts): Record<string, number
   const limits: Record<string, number> = {};
   for (const [name, amount] of Object.entries(requests)) {
     if (!name.startsWith('hugepages-')) continue;
-    const pageBytes = tryParseQuantity(name.slice('hugepages-'.length));
+    const pageSize = tryParseQuantity(name.slice('hugepages-'.length));
     // Admission rejects such a pod: the node has no pages of this size.
-    if (pageBytes === null) continue;
-    const size = hugePageSizeName(value(pageBytes));
+    if (pageSize === null) continue;
+    const size = hugePageSizeName(value(pageSize));
     limits[size] = (limits[size] ?? 0) + value(amount);
   }
   return limits;

@@ -129,7 +129,7 @@ export function remainingSeconds(name: string, help: string): Gauge<never> & Met
   return new GaugeMetric({ name, help, type: 'gauge', labelNames: [], stability: 'ALPHA', buckets: [], combine: 'min', isDeadline: true });
 }
 
-/** A counter whose total comes from elsewhere (the kernel, or a table). One thread sets it. */
+/** A counter whose total comes from elsewhere (the kernel, or a table). One thread sets it, as it sets a gauge; the page shows a counter. */
 export function total<const L extends string = never>(
   name: string,
   help: string,

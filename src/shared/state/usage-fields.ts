@@ -98,9 +98,9 @@ export const valueFields = {
   pagesReclaimed: f64,
   fileRefaults: f64,
   anonRefaults: f64,
-  /** A DeviceIo[] as JSON. `io` and `network` of the node's own cgroups may be longer and are in another table (node-texts-table.ts). */
+  /** A DeviceIo[] as JSON, 1 KiB with the length of the text. `io` and `network` of the node's own cgroups may be longer and are in another table (node-texts-table.ts). */
   io: boundedText(1022),
-  /** An InterfaceUsage[] as JSON, for a sandbox and the root. */
+  /** An InterfaceUsage[] as JSON, for a sandbox and the root; 2 KiB with the length of the text. */
   network: boundedText(2046),
 };
 

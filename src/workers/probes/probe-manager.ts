@@ -1,4 +1,7 @@
-/** All probes of the node, by pod (upstream prober_manager.go, without its decisions, which are main's). A fault in one pod's probes costs that pod only. */
+/**
+ * Runs all probes of the node, by pod (upstream prober_manager.go). Main decides what follows from their results. A fault in one pod's probes costs that pod
+ * only.
+ */
 import type { PodUID } from '../../shared/kubernetes/ids.ts';
 import type { ProbedPod, ProbeNotification, ProbeSpec } from '../../shared/contracts/probes.ts';
 import { contain } from '../../shared/faults/contain.ts';
@@ -24,7 +27,7 @@ export interface ProbeWorkersOptions {
 /**
  * A command costs the runtime some ten milliseconds of CPU time, so more active commands would only wait for each other. A command that has run for half a
  * second mostly waits, and no longer counts as active. A connection costs a descriptor and some KiB and only waits, so network probes have no limit of
- * active runs.
+ * active runs. The limits of all runs and of those of a pod bound what the thread holds: many pods with many containers stay below them.
  */
 const defaultLimits = {
   exec: { active: 32, overdueAfterMs: 500, total: 1024, perPod: 128, guaranteed: 8 },

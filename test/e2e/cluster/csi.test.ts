@@ -201,7 +201,10 @@ describe('CSI volumes', () => {
         'm',
       ),
     );
-    assert.match(metrics, new RegExp(`^storage_operation_duration_seconds_count\\{.*volume_mount.*"kubernetes\\.io/csi:${driverName}"`, 'm'));
+    assert.match(
+      metrics,
+      new RegExp(`^storage_operation_duration_seconds_count\\{.*volume_mount.*"kubernetes\\.io/csi:${driverName}"`, 'm'),
+    );
     const volume = await waitUntil('the summary has the pod, once its sandbox is measured', async () => {
       const { pods } = JSON.parse(await page('stats/summary')) as Summary;
       return pods.find(({ podRef }) => podRef.name === 'crashing')?.volume?.find(({ name }) => name === 'data');

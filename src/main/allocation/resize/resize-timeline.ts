@@ -3,7 +3,7 @@ import type { PodUID } from '../../../shared/kubernetes/ids.ts';
 
 /** The part of the pods' timelines that a resize needs. */
 export interface ResizePhases {
-  beginOnce(uid: PodUID, phase: 'Resize'): void;
+  beginUnlessOpen(uid: PodUID, phase: 'Resize'): void;
   end(uid: PodUID, phase: 'Resize', options: { readonly failed: boolean }): void;
   /** Returns a function that ends the wait. */
   wait(uid: PodUID, phase: 'Resize', wait: 'Room'): () => void;
@@ -18,7 +18,7 @@ export class ResizeTimeline {
   }
 
   begin(uid: PodUID): void {
-    this.#timelines.beginOnce(uid, 'Resize');
+    this.#timelines.beginUnlessOpen(uid, 'Resize');
   }
 
   waitForRoom(uid: PodUID): void {

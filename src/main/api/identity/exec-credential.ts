@@ -39,11 +39,9 @@ export function parseExecCredential(printed: string, apiVersion: string): ExecCr
   }
   const { status } = output;
   if (!isMap(status)) throw new Error("exec plugin didn't return a status field");
-  const [token, cert, key] = (['token', 'clientCertificateData', 'clientKeyData'] as const).map((name) => text(status, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const token = text(status, 'token');
+  const cert = text(status, 'clientCertificateData');
+  const key = text(status, 'clientKeyData');
   if (token === '' && cert === '' && key === '') throw new Error("exec plugin didn't return a token or cert/key pair");
   if ((cert === '') !== (key === '')) throw new Error('exec plugin returned only certificate or key, not both');
   if (/[\r\n\0]/.test(token)) throw new Error('exec plugin returned a token with line breaks');

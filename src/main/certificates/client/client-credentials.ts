@@ -127,7 +127,7 @@ export class ClientCredentials {
     if (current) return { client: connection.client, credentials: 'client certificate', pendingKey: null, close: async () => {} };
     const { connect } = this.#options;
     // Read again for each request: a bootstrap token is short-lived, and somebody may have renewed it.
-    const [credentials, { client, close }] = await firstOf(
+    const [credentials, { client, close }] = await firstThatSucceeds(
       this.#parts.requesterPaths,
       async (path) => [path, await connect(path)] as const,
     );
@@ -213,8 +213,8 @@ async function loadParts(options: ClientCredentialsOptions): Promise<Parts | nul
   return rotating(kubeconfigFromBootstrap(bootstrap, currentPath), [bootstrapPath], true);
 }
 
-/** Resolves with the first result; rejects with the first error. */
-async function firstOf<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R> {
+/** Tries one item after the other. Resolves with the first result; rejects with the error of the first item when all fail. */
+async function firstThatSucceeds<T, R>(items: readonly T[], act: (item: T) => Promise<R>): Promise<R> {
   let firstError: unknown;
   for (const item of items) {
     try {

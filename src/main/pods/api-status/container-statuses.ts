@@ -49,7 +49,7 @@ export function generateContainerStatuses(
   const previousByName = new Map(previous.map((status) => [status.name, status]));
   const statuses = containers.map((container) => {
     const instances = input.status?.containers.filter(({ name }) => name === container.name) ?? [];
-    // Upstream ignores a mirror pod's status: a lost init container must have completed, and nothing else is known about it.
+    // As upstream, nothing of a lost init container is taken from a mirror pod's status: that it has completed is known without it.
     const isIgnored = kind === 'init' && input.isPreviousFromMirror && isLostAfterInit(input, container, instances[0]);
     const previousStatus = isIgnored ? undefined : previousByName.get(container.name);
     const { state = {}, lastState = {}, ...fields } = statusFromRuntime(input, container, instances, previousStatus);
@@ -170,7 +170,7 @@ function withWaiting(
   };
 }
 
-/** Upstream: ShouldContainerBeRestarted. */
+/** Whether the next sync starts the container, also for the first time. Upstream: ShouldContainerBeRestarted. */
 function shouldContainerBeStarted(
   { pod, restartGates }: ContainerStatusesInput,
   container: Container,

@@ -24,7 +24,7 @@ export class StartLanes {
     return this.#inUse.common + this.#inUse.critical + this.#inUse.restart + this.#inUse.small;
   }
 
-  /** Returns undefined when the start must wait. */
+  /** `allowed`: the limit of the common lane, and of the critical lane. Returns undefined when the start must wait. */
   laneFor({ critical, restart, large }: StartRequest, allowed: number): StartLane | undefined {
     if (this.#inUse.common < allowed) return 'common';
     if (critical && this.#critical < allowed) return 'critical';

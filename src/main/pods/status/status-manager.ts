@@ -166,7 +166,7 @@ export class StatusManager implements StatusUpdateSink {
       this.#deps.timelines.end(uid, 'StatusWrite');
       return entry.markWritten();
     }
-    if (patch) this.#deps.timelines.beginOnce(uid, 'StatusWrite');
+    if (patch) this.#deps.timelines.beginUnlessOpen(uid, 'StatusWrite');
     const delayMs =
       patch && !shouldDelete && !entry.isExpedited ? coalesceDelayMs(target, next, entry.update.status, this.#firstStatusInMs(entry)) : 0;
     if (delayMs > 0) return entry.coalesceTimer.start(delayMs, () => this.#work.enqueue(uid));

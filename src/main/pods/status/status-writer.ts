@@ -126,7 +126,7 @@ export class StatusWriter {
     }
     const object = entry.response ?? target;
     if (!this.shouldDelete(entry, object)) return;
-    timelines.beginOnce(uid, 'APIDelete');
+    timelines.beginUnlessOpen(uid, 'APIDelete');
     await deletePodObject(this.#deps.client, object, { trafficClass: 'status', signal });
     timelines.end(uid, 'APIDelete');
     entry.deletedUID = object.metadata.uid;

@@ -227,7 +227,7 @@ export class PodWorker implements SyncedPod {
     const { pod } = this;
     if (!pod) return false;
     const { timelines } = this.#deps;
-    timelines.beginOnce(this.uid, 'Queue');
+    timelines.beginUnlessOpen(this.uid, 'Queue');
     if (!this.#owner.allowPodStart(this)) {
       timelines.wait(this.uid, 'Queue', 'StaticPod');
       return false;

@@ -76,6 +76,7 @@ export class ImageManager {
   readonly #uses: ImageUses;
   readonly #onEvent: (event: RecordedEvent) => void;
   readonly #onPullWait: (wait: PullWait) => void;
+  /** Limits parallel pulls; equal requests share one pull. */
   readonly #queue: SharedQueue<PullResult>;
   readonly #throttle: PullThrottle;
   readonly #backoff: PullBackoff;

@@ -161,6 +161,7 @@ export class CgroupTree {
     return (this.#hierarchies ??= findHierarchies(this.#options.root, this.#options.version));
   }
 
+  /** Whether a cgroup of v2 exists, with all controllers for pods that the root has. */
   #hasControllers(path: string): boolean {
     const [atRoot, inCgroup] = [readControllers(this.#options.root), readControllers(join(this.#options.root, path))];
     return inCgroup !== undefined && podControllersV2.every((controller) => !atRoot?.has(controller) || inCgroup.has(controller));

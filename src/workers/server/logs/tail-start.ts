@@ -109,7 +109,7 @@ class Tail {
   }
 
   start(): TailStart {
-    // The first pieces of the tail's lines may lie before the boundary.
+    // A long line of one stream may begin before the last entry of the other stream that is not in the tail. Without such an entry the tail is the whole file.
     const position = this.#boundary === null ? 0 : Math.min(this.#boundary, this.#firstStart);
     const countOf = ({ earlier }: StreamTail) => earlier.filter((start) => start >= position).length;
     return { position, skippedEntries: { stdout: countOf(this.#streams.stdout), stderr: countOf(this.#streams.stderr) } };

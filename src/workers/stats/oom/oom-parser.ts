@@ -14,7 +14,7 @@ export interface OomKill {
   readonly isSystemOOM: boolean;
 }
 
-/** TASK_COMM_LEN of the kernel, which writes unprintable bytes as `\x1b`. */
+/** At most 15 characters (the kernel's TASK_COMM_LEN without its zero). The kernel writes an unprintable byte as `\x1b`. */
 const processName = String.raw`(?:\\x[0-9a-f]{2}|[^\\]){0,15}`;
 /**
  * Since Linux 5.0, in one message. The cpuset is a cgroup's own name, without a slash. The killed process is in the limited cgroup or below it: a cgroup named
@@ -87,6 +87,7 @@ export class OomParser {
     const report = this.#report;
     if (!report) return undefined;
     const legacy = legacyLine.exec(message)?.groups;
+    // The groups of the expression have the names of the report's fields.
     if (legacy) Object.assign(report, legacy);
     const { pid, name = '', memcg } = lastLine.exec(message)?.groups ?? {};
     if (pid !== undefined) return this.#end(Number(pid), name, report.cgroup, report.limited === '/' && memcg === undefined);

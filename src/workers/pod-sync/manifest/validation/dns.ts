@@ -57,9 +57,9 @@ export function validateHostnameOverride(spec: PodSpec, path: string, errors: st
 
 /** Rejects forms that parsers interpret differently (leading zeros, IPv4 in IPv6). */
 function checkIP(address: string, path: string, errors: string[]): void {
-  const hasLeadingZeros = /^\d{1,9}(?:\.\d{1,9}){3}$/.test(address) && address.split('.').every((part) => Number(part) <= 255);
+  const isDecimalIPv4 = /^\d{1,9}(?:\.\d{1,9}){3}$/.test(address) && address.split('.').every((part) => Number(part) <= 255);
   if (isIP(address) !== 0 && !address.includes('%')) {
     if (/^::ffff:/i.test(address)) errors.push(invalid(path, address, 'must not be an IPv4-mapped IPv6 address'));
-  } else if (hasLeadingZeros) errors.push(invalid(path, address, 'must not have leading 0s'));
+  } else if (isDecimalIPv4) errors.push(invalid(path, address, 'must not have leading 0s'));
   else errors.push(invalid(path, address, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'));
 }

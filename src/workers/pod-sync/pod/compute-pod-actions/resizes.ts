@@ -45,7 +45,7 @@ export interface VolumeResize {
 
 export interface ResizeInput {
   readonly pod: Pod;
-  /** The resources that are in force. Absent: nothing is resized. */
+  /** The resources that are in force. Absent when they are the allocated ones: nothing is resized. */
   readonly actuated?: ActuatedResources;
   /** Gate InPlacePodLevelResourcesVerticalScaling. Default: off. */
   readonly podLevelResizes?: boolean;

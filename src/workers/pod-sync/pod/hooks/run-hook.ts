@@ -72,7 +72,7 @@ async function runSleep({ clock }: HookContext, seconds: number, signal: AbortSi
 
 async function runExec({ runtime }: HookContext, hook: Hook, command: readonly string[], signal: AbortSignal): Promise<void> {
   const { exitCode, output } = await runtime.execSync(hook.containerID, command, hookDeadlineMs, signal).catch((err: unknown) => {
-    // Upstream's text, whose message is the command's output: a call that fails has none.
+    // As upstream, the text ends with the command's output as its message. A call that fails has no output.
     throw new Error(`${rpcErrorOf(err)}, message: ""`);
   });
   if (exitCode === 0) return;

@@ -76,7 +76,7 @@ function aNode(capacity: number, settings: Partial<ResizeSettings> = {}) {
     wanted: (uid) => wanted.get(uid),
     runtimeStatus: () => null,
     timelines: {
-      beginOnce: (uid) => state.timeline.push(`${uid} begins`),
+      beginUnlessOpen: (uid) => state.timeline.push(`${uid} begins`),
       end: (uid, _, { failed }) => state.timeline.push(`${uid} ${failed ? 'fails' : 'ends'}`),
       wait: (uid, _, kind) => {
         state.timeline.push(`${uid} waits for ${kind}`);
