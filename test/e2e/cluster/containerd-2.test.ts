@@ -293,7 +293,7 @@ describe('containerd 2.1', () => {
   });
 
   test('a resize that does not fit is deferred, also by the next kubelet, and decided again when less is asked for', async () => {
-    const [small, greedy, less] = [20, 2 * (await resizes().allocatableMilliCPU()), 40].map((milli) => guaranteed(`${milli}m`, '16Mi'));
+    const [small, greedy, less] = [20, await resizes().allocatableMilliCPU(), 40].map((milli) => guaranteed(`${milli}m`, '16Mi'));
     await cluster.create('greedy', withResources(small!));
     const { status } = await cluster.untilRunning('greedy');
     await resizes().of('greedy', greedy!);
