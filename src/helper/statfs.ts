@@ -3,9 +3,8 @@ import { statfs } from 'node:fs/promises';
 import type { HelperOperations } from '../shared/contracts/helper.ts';
 
 export async function readFilesystemSizes({ path }: HelperOperations['statfs']['request']): Promise<HelperOperations['statfs']['reply']> {
-  const { type, bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
   return {
-    type,
     capacityBytes: blocks * bsize,
     availableBytes: bavail * bsize,
     usedBytes: (blocks - bfree) * bsize,

@@ -32,7 +32,7 @@ export interface HelperOperations {
   /** Reads the sizes of the path's filesystem. */
   statfs: {
     request: { path: string };
-    reply: { type: number; capacityBytes: number; availableBytes: number; usedBytes: number; inodes: number; inodesFree: number };
+    reply: { capacityBytes: number; availableBytes: number; usedBytes: number; inodes: number; inodesFree: number };
   };
   /** Finds out what the path of a local volume is. Rejects for a path that does not exist. */
   inspectVolumeSource: {

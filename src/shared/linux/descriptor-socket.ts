@@ -46,7 +46,7 @@ interface Functions {
   readonly recvmsg: { readonly async: AsyncCall };
 }
 
-const library = bindAtFirstUse<Functions>(({ func, koffi, library: all }) => {
+const library = bindAtFirstUse<Functions>(({ func, koffi, library: libc }) => {
   const vector = koffi.struct({ base: 'void *', length: 'size_t' });
   const header = koffi.struct({
     name: 'void *',
@@ -64,7 +64,8 @@ const library = bindAtFirstUse<Functions>(({ func, koffi, library: all }) => {
     close: func('int close(int fd)'),
     connect: func('int connect(int fd, const void *address, unsigned int length)'),
     send: func('intptr_t send(int fd, const void *data, size_t length, int flags)'),
-    recvmsg: all.func('recvmsg', 'intptr_t', ['int', koffi.inout(koffi.pointer(header)), 'int']),
+    // A prototype as text can't name the type of the header, which the call also writes.
+    recvmsg: libc.func('recvmsg', 'intptr_t', ['int', koffi.inout(koffi.pointer(header)), 'int']),
   };
 });
 

@@ -78,6 +78,7 @@ class TreeRemoval {
       if (this.#open.length >= hardMaxDepth) throw new TreeRemovalError(`${path} is nested too deeply and cannot be moved`);
       const movedUp = this.#movedUp;
       await this.#emptyDirectory(parent, name, path);
+      // A pass in which a directory was moved up is not one in which somebody else added files.
       if (this.#movedUp === movedUp) passes += 1;
     }
     throw new TreeRemovalError(`${path} is not empty after ${maxPasses} attempts: files are still being added`, 'ENOTEMPTY');

@@ -56,7 +56,7 @@ export class ProcessDetailsSampler<K> {
     this.#proc = proc;
   }
 
-  /** Forgets the cgroups that are not among these. */
+  /** Counts the details of the processes of these cgroups, as far as the sample's budget goes. Forgets other cgroups. */
   async sample(cgroups: ReadonlyMap<K, DetailedCgroup>): Promise<void> {
     this.#sample += 1;
     for (const key of this.#counts.keys()) if (!cgroups.has(key)) this.#forget(key);

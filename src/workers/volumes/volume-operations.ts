@@ -139,14 +139,14 @@ export class VolumeOperations {
     const path = stagingPath(rootDir, request.driver, request.volumeHandle);
     const keys = { volumeHandle: request.volumeHandle, driverName: request.driver, ...attachmentKeys(volume.needsAttachment) };
     await recordCall(path, keys);
-    const wasStaged = volume.staged !== undefined;
+    const mayBeStaged = volume.staged !== undefined;
     volume.staged = 'uncertain';
     try {
       await makeFolder(path);
       await driver.call('nodeStageVolume', stageRequest(request, capabilities, path));
     } catch (err) {
       // The operation has ended without effect: nothing is left to be unstaged, unless an earlier call succeeded.
-      if (isFinalError(err) && !wasStaged && (await removeMountFolder(path))) volume.staged = undefined;
+      if (isFinalError(err) && !mayBeStaged && (await removeMountFolder(path))) volume.staged = undefined;
       throw err;
     }
     await recordCompletion(path, keys, bootID);
@@ -178,12 +178,13 @@ export class VolumeOperations {
       return;
     }
     await recordCall(target, keys);
-    const wasPublished = volume.published.has(target);
+    // An earlier call has begun, and may have succeeded.
+    const mayBePublished = volume.published.has(target);
     volume.published.set(target, 'uncertain');
     try {
       await driver.call('nodePublishVolume', publishRequest(request, capabilities, paths));
     } catch (err) {
-      if (isFinalError(err) && !wasPublished && (await removeMountFolder(target))) volume.published.delete(target);
+      if (isFinalError(err) && !mayBePublished && (await removeMountFolder(target))) volume.published.delete(target);
       throw err;
     }
     if (!capabilities.mountGroup) await this.#changeGroup(request, target);

@@ -609,7 +609,7 @@ export const samples: Samples = {
   ],
   'helper.readFile': [{ request: { volumePath: '/v', path: 'p', maxBytes: 10 }, reply: { content: 'ünïcode' } }],
   'helper.statfs': [
-    { request: { path: '/p' }, reply: { type: 0x6969, capacityBytes: 2 ** 50, availableBytes: 1, usedBytes: 2, inodes: 2, inodesFree: 1 } },
+    { request: { path: '/p' }, reply: { capacityBytes: 2 ** 50, availableBytes: 1, usedBytes: 2, inodes: 2, inodesFree: 1 } },
   ],
   'helper.inspectVolumeSource': [{ request: { path: '/p' }, reply: { path: '/q', type: 'block', group: 0, device: '7:0' } }],
   'helper.measureTrees': [

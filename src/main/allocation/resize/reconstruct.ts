@@ -1,6 +1,6 @@
 /**
  * Reconstructs the resources in force of a pod whose record is lost: from the status that this node has last reported, and from what the runtime reports
- * of running containers. Otherwise an unfinished resize would count as finished, and a resize that is not allocated as allocated. Upstream treats a
+ * of running containers. Without it an unfinished resize would count as finished, and a resize that was never allocated would count as allocated. Upstream treats a
  * missing record as no resources at all, and restarts containers whose resize policy asks for a restart. Pure.
  */
 import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
@@ -34,8 +34,8 @@ export function reconstructAllocation(pod: Pod, runtime: RuntimePodStatus | null
 }
 
 /** Removes the limits that a container inherits from its pod: they are not allocated to the container. No resize removes a container's own limit. */
-function ownOf(inForce: ResourceRequirements, { limits: wanted = {} }: ResourceRequirements): ResourceRequirements {
-  const { limits = {}, ...others } = inForce;
+function ownOf(actuated: ResourceRequirements, { limits: wanted = {} }: ResourceRequirements): ResourceRequirements {
+  const { limits = {}, ...others } = actuated;
   const own = Object.entries(limits).filter(([name]) => Object.hasOwn(wanted, name));
   return own.length === 0 ? others : { ...others, limits: Object.fromEntries(own) };
 }

@@ -33,7 +33,8 @@ function usesProxy(server: URL, noProxy: string): boolean {
 function excludes(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   if (entry.includes('/')) return isIn(entry, host);
-  const [, bare = '', onlyPort] = isIP(entry) === 0 ? (/^(.*?)(?::(\d+))?$/.exec(entry) ?? []) : ['', entry];
+  // An IPv6 address has colons of its own, and no port without brackets.
+  const { bare = '', onlyPort } = isIP(entry) === 0 ? (/^(?<bare>.*?)(?::(?<onlyPort>\d+))?$/.exec(entry)?.groups ?? {}) : { bare: entry };
   if (onlyPort !== undefined && onlyPort !== port) return false;
   const name = bare.replace(/^\[|\]$/g, '');
   if (isIP(name) !== 0) return name === host;

@@ -65,7 +65,7 @@ export class RuntimeState {
     return this.#info;
   }
 
-  /** Returns the reason for which no pod can be synced, or null. Upstream: runtimeErrors. */
+  /** Returns the first reason for which no pod can be synced, or null. Upstream: runtimeErrors. */
   errors(): string | null {
     if (this.#info === null) return statusUnknownMessage;
     if (this.#notReady !== null) return this.#notReady;

@@ -1,6 +1,6 @@
 /**
- * Schema of volumes of particular storage systems, from the v1 API: field names, types and optionality. Kubelets no longer mount
- * most of them, but the API still has them.
+ * Schema of volumes of particular storage systems, from the v1 API: field names and types, and `always` for a field that Go writes also when it is empty.
+ * Kubelets no longer mount most of them, but the API still has them.
  */
 import { always, bool, int32, list, map, pointer, struct, text } from './types.ts';
 import { localObjectReference } from './references.ts';

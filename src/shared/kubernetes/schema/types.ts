@@ -36,6 +36,7 @@ export function map(elementSchema: Schema): Schema {
 export function pointer(elementSchema: Schema): Schema {
   return { kind: 'pointer', element: elementSchema };
 }
+/** A field without `omitempty`: Go writes it to JSON also when it is empty. */
 export function always(elementSchema: Schema): Schema {
   return { kind: 'always', element: elementSchema };
 }

@@ -1,7 +1,7 @@
 /**
  * Selects the lines of a log for the client and adds timestamps. The runtime writes a long line in pieces: entries with the tag P, and a last entry with
  * the tag F. Together they are one line, with the time of the first piece. While the line of one stream is incomplete, the lines of the other stream
- * are held. No I/O. Upstream counts, dates and selects each piece.
+ * are held. No I/O. Upstream counts and selects each piece, with the piece's own time.
  */
 import type { LogOptions, LogStream } from './log-options.ts';
 import { isBefore } from './log-time.ts';

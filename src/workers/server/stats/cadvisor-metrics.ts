@@ -16,8 +16,8 @@ interface MetricHead {
   readonly name: string;
   readonly type: 'counter' | 'gauge';
   readonly help: string;
-  /** Metrics about limits have no timestamp. */
-  readonly isSpec?: true;
+  /** cAdvisor gives no timestamp to what it knows of a container without a sample: limits, and the times of its creation and start. */
+  readonly hasNoTimestamp?: true;
 }
 /** A metric with at most one value for each cgroup. `readOne` returns undefined, or NaN, for no value. */
 interface SingleMetric extends MetricHead {
@@ -52,7 +52,7 @@ function cfs(name: string, help: string, key: NumberField, divisor = 1): CgroupM
 /** A metric of a limit. The value is 0 without a limit. */
 function limit(name: string, help: string, key: NumberField): CgroupMetric {
   const readOne = ({ values }: CgroupUsage) => (Number.isFinite(values[key]) ? values[key] : 0);
-  return { name, type: 'gauge', help, isSpec: true, readOne };
+  return { name, type: 'gauge', help, hasNoTimestamp: true, readOne };
 }
 type IoTable = 'bytes' | 'operations';
 /** A metric of the cgroup's I/O on each device. With `filesystemKey` the root cgroup also shows this counter of the node's filesystems. */
@@ -128,7 +128,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     name: 'container_creation_time_seconds',
     type: 'gauge',
     help: 'Container creation time since unix epoch in seconds.',
-    isSpec: true,
+    hasNoTimestamp: true,
     readOne: createdAtSeconds,
   },
   field('container_file_descriptors', 'gauge', 'Number of open file descriptors for the container.', 'fileDescriptors'),
@@ -244,7 +244,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     name: 'container_spec_cpu_quota',
     type: 'gauge',
     help: 'CPU quota of the container.',
-    isSpec: true,
+    hasNoTimestamp: true,
     readOne: ({ values }) => (values.cpuQuotaUs === 0 ? undefined : values.cpuQuotaUs),
   },
   limit('container_spec_cpu_period', 'CPU period of the container.', 'cpuPeriodUs'),
@@ -256,7 +256,7 @@ export const cgroupMetrics: readonly CgroupMetric[] = [
     name: 'container_start_time_seconds',
     type: 'gauge',
     help: 'Start time of the container since unix epoch in seconds.',
-    isSpec: true,
+    hasNoTimestamp: true,
     // The runtime's start time, which cadvisor shows for some runtimes, is the creation time with containerd.
     readOne: createdAtSeconds,
   },

@@ -97,7 +97,7 @@ function filesystemsOf(
 
 function* samplesOf(metric: CgroupMetric, cgroups: readonly RenderedCgroup[]): Generator<Sample> {
   for (const { row, parsed, labels } of cgroups) {
-    const timestampMs = metric.isSpec ? 0 : row.values.sampledAtMs;
+    const timestampMs = metric.hasNoTimestamp ? 0 : row.values.sampledAtMs;
     if ('readOne' in metric) {
       const value = metric.readOne(row);
       if (value !== undefined && !Number.isNaN(value)) yield aSample(labels, value, timestampMs);

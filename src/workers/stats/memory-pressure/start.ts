@@ -37,10 +37,11 @@ export function startMemoryPressureWatcher({
   const node = join(cgroupFsRoot, 'memory');
   const directories = () => ({ node, pods: join(node, cgroupPath(podsCgroup({ cgroupRoot, cgroupsPerQOS: true }), driver())) });
   const machineMemoryBytes = () => readMachineMemory().memoryBytes;
-  const notifiesUsage = notifiesMemoryUsage && cgroupVersion === 1;
+  // With cgroup v2 the kernel has no thresholds of the usage (v1: cgroup.event_control). Its stalls are watched with both.
+  const watchesUsage = notifiesMemoryUsage && cgroupVersion === 1;
   return MemoryPressureWatcher.start({
     ...options,
     openStallTrigger,
-    ...(notifiesUsage && { usage: new UsageNotifier({ thresholds, directories, machineMemoryBytes, logger: options.logger }) }),
+    ...(watchesUsage && { usage: new UsageNotifier({ thresholds, directories, machineMemoryBytes, logger: options.logger }) }),
   });
 }

@@ -106,6 +106,7 @@ export class TreeQueue {
     return chosen.map(({ tree: { id, path, project }, hasBegun }) => ({
       id,
       path,
+      // The helper keeps what it has counted when a walk does not end in time: only for some trees, because that needs memory.
       keep: hasBegun || placesLeft-- > 0,
       ...(project === undefined ? {} : { project }),
     }));

@@ -106,13 +106,17 @@ export function validateClaim({ claimName }: ValidatedSource<'persistentVolumeCl
   checkRequired(claimName, `${path}.claimName`, errors);
 }
 
+/** The CSI specification's limit of a plugin's name (upstream ValidateCSIDriverName). */
+const maxDriverNameLength = 63;
+
 export function validateCSI({ driver, nodePublishSecretRef }: ValidatedSource<'csi'>, path: string, errors: string[]): void {
   if (!driver) errors.push(required(`${path}.driver`));
-  else if (driver.length > 63) errors.push(tooLong(`${path}.driver`, 63));
+  else if (driver.length > maxDriverNameLength) errors.push(tooLong(`${path}.driver`, maxDriverNameLength));
   else for (const each of dns1123SubdomainErrors(driver.toLowerCase())) errors.push(invalid(`${path}.driver`, driver, each));
   if (!nodePublishSecretRef) return;
   const { name } = nodePublishSecretRef;
   if (!name) errors.push(required(`${path}.nodePublishSecretRef.name`));
+  // Upstream leaves out the field of the reference here.
   else checkName(name, `${path}.name`, dns1123SubdomainErrors, errors);
 }
 
