@@ -228,15 +228,17 @@ test('a volume that was attached gives its context to both calls, and is on the 
   assert.deepEqual(seen, [
     { type: 'recovered', volumes: [], areRecordsLost: false },
     { type: 'added', volume },
+    { type: 'unused', volume },
   ]);
   fixture.driver.setFaults({});
   const next = await fixture.startRun();
   const afterwards: VolumesNotification[] = [];
   next.table.report((notification) => afterwards.push(notification));
   next.operations.unstageUnused(driverName);
-  await waitUntil('the volume has left', () => afterwards.length === 2);
+  await waitUntil('the volume has left', () => afterwards.length === 3);
   assert.deepEqual(afterwards, [
     { type: 'recovered', volumes: [volume], areRecordsLost: false },
+    { type: 'unused', volume },
     { type: 'removed', volume },
   ]);
   assert.equal(fixture.driver.volumeCalls().at(-1), unstage);
