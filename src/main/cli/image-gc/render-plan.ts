@@ -33,11 +33,13 @@ function summary({ usagePercent, capacityBytes, highThresholdPercent, lowThresho
     usagePercent === null
       ? 'The capacity of the image filesystem is unknown.'
       : `The image filesystem is ${usagePercent}% full (of ${formatSize(capacityBytes)}).`;
-  const isDisabled = highThresholdPercent === 100 && maxAgeMs === 0;
-  const policy = isDisabled
-    ? 'Images are not collected: imageGCHighThresholdPercent is 100.'
-    : `From ${highThresholdPercent}% on, unused images are removed until it is ${lowThresholdPercent}% full` +
-      `${maxAgeMs > 0 ? `, and always those that were not used for ${formatMs(maxAgeMs)}` : ''}.`;
+  const byAge = maxAgeMs > 0 ? `those that were not used for ${formatMs(maxAgeMs)}` : null;
+  const policy =
+    highThresholdPercent < 100
+      ? `From ${highThresholdPercent}% on, unused images are removed until it is ${lowThresholdPercent}% full${byAge === null ? '' : `, and always ${byAge}`}.`
+      : byAge === null
+        ? 'Images are not collected: imageGCHighThresholdPercent is 100.'
+        : `Only ${byAge} are removed: imageGCHighThresholdPercent is 100.`;
   const removed = images.filter(({ remove }) => remove);
   const freedBytes = removed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const result =

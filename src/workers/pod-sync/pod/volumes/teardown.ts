@@ -64,7 +64,8 @@ async function unmountBelow({ rootDir, podUID, helper, logger, signal }: Teardow
       ...ordered.filter((mount) => !isSubpath(mount)),
     ])) {
       signal?.throwIfAborted();
-      // A tmpfs cannot hang, and most pods have no other mounts. A mount that is busy or hangs must not keep the others mounted.
+      // `unmountAt` blocks this thread, the helper is a process that is given up at a deadline. A tmpfs cannot hang, and most pods have no other mounts. A
+      // mount that is busy or hangs must not keep the others mounted.
       const unmounted =
         fsType === 'tmpfs' ? unmountAt(mountPoint) : helper.call('unmount', { target: mountPoint, force: false }, { signal });
       await unmounted.catch((err: unknown) => failures.set(mountPoint, messageOf(err)));

@@ -63,6 +63,12 @@ table('the table of kubelet image-gc', (row) => {
   row('without a threshold nothing is collected', () =>
     assert.equal(lines({ highThresholdPercent: 100 })[1], 'Images are not collected: imageGCHighThresholdPercent is 100.'),
   );
+  row('a policy of age alone', () =>
+    assert.equal(
+      lines({ highThresholdPercent: 100, maxAgeMs: 3_600_000 })[1],
+      'Only those that were not used for 1 h 0 m are removed: imageGCHighThresholdPercent is 100.',
+    ),
+  );
   row('a disk without a capacity', () =>
     assert.equal(lines({ usagePercent: null, capacityBytes: 0 })[0], 'The capacity of the image filesystem is unknown.'),
   );
