@@ -15,6 +15,18 @@ export class Listeners<Args extends readonly unknown[] = []> {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Resolves with the next notification, or when the signal aborts. */
+  async next(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = () => resolve();
+    const remove = this.add(end);
+    signal.addEventListener('abort', end);
+    await promise;
+    signal.removeEventListener('abort', end);
+    remove();
+  }
+
   notify(...args: Args): void {
     for (const listener of this.#listeners) listener(...args);
   }

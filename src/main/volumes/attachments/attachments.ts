@@ -75,7 +75,7 @@ export class Attachments {
         onWaiting(message);
         if (signal.aborted) return { outcome: 'waiting', message: `volume ${goQuote(specName)} is not attached: the pod ends` };
         if (deadline.signal.aborted) return await this.#afterWait(volume, message);
-        await this.#nextChange(stop);
+        await this.#changed.next(stop);
       }
     } finally {
       stopTimer();
@@ -105,17 +105,6 @@ export class Attachments {
     if (!volumesInUse.isReported(name)) return "Volume has not been added to the list of VolumesInUse in the node's volume status";
     const isAttached = nodeStatus()?.volumesAttached?.some((volume) => volume.name === name) ?? false;
     return isAttached ? null : 'Volume not attached according to node status';
-  }
-
-  async #nextChange(stop: AbortSignal): Promise<void> {
-    if (stop.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const remove = this.#changed.add(resolve);
-    const end = () => resolve();
-    stop.addEventListener('abort', end);
-    await promise;
-    stop.removeEventListener('abort', end);
-    remove();
   }
 
   async #read(volume: AttachableVolume): Promise<Attachment> {

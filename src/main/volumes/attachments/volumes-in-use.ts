@@ -61,14 +61,8 @@ export class VolumesInUse {
 
   /** Resolves when all volumes that no pod uses are unstaged, and the API server does not list them any more. The signal ends the wait. */
   async untilUnusedReleased(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
     const areReleased = () => this.#unused.size === 0 && this.#ended.isDisjointFrom(this.#listed);
-    const remove = this.#releases.add(() => areReleased() && resolve());
-    const end = () => resolve();
-    signal.addEventListener('abort', end);
-    if (!areReleased() && !signal.aborted) await promise;
-    signal.removeEventListener('abort', end);
-    remove();
+    while (!areReleased() && !signal.aborted) await this.#releases.next(signal);
   }
 
   /** Called when the pod waits for the volume, or uses it. */

@@ -28,3 +28,16 @@ test('a listener that removes itself keeps no other from the notification', () =
   listeners.notify();
   assert.deepEqual(calls, ['once', 'always', 'always']);
 });
+
+test('the wait for the next notification ends with it, or with the signal, and leaves no listener', async () => {
+  const listeners = new Listeners();
+  const stop = new AbortController();
+  const notified = listeners.next(stop.signal);
+  listeners.notify();
+  await notified;
+  const aborted = listeners.next(stop.signal);
+  stop.abort();
+  await aborted;
+  await listeners.next(stop.signal);
+  assert.equal(listeners.size, 0);
+});
