@@ -1,5 +1,5 @@
 /** What a resize changes: the CPU and memory of a container or of a pod. Pure. Upstream: containerResourcesFromRequirements in pkg/kubelet/kuberuntime. */
-import type { ResourceRequirements } from './api.ts';
+import type { Container, ResourceRequirements } from './api.ts';
 import { isZeroQuantity, milliValue, tryParseQuantity, value } from './quantity.ts';
 
 /** Bytes and thousandths of a CPU; 0: none. */
@@ -39,4 +39,9 @@ export function withPodLimits(resources: ResourceRequirements, podLevel: Resourc
 function isZero(text = '0'): boolean {
   const quantity = tryParseQuantity(text);
   return quantity !== null && isZeroQuantity(quantity);
+}
+
+/** Whether a change of the container's memory restarts it, by its resize policy. */
+export function restartsForMemory({ resizePolicy = [] }: Container): boolean {
+  return resizePolicy.some(({ resourceName, restartPolicy }) => resourceName === 'memory' && restartPolicy === 'RestartContainer');
 }

@@ -3,6 +3,7 @@ import type { Container, Pod, PodSpec } from '../../../shared/kubernetes/api.ts'
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import { compareQuantities, isZeroQuantity } from '../../../shared/kubernetes/quantity.ts';
 import { getsSwap } from '../../../shared/kubernetes/swap.ts';
+import { restartsForMemory } from '../../../shared/kubernetes/resizable-resources.ts';
 import type { AllocatedPod } from '../allocated-pod.ts';
 import { isSameRequirements } from '../pod-allocation.ts';
 
@@ -67,12 +68,10 @@ function changesRequest(name: 'cpu' | 'memory', pod: Pod, allocated: Pod): boole
 
 /** A container's share of the swap follows from its memory request. A container that the resize restarts gets the new share. */
 function changesSwap(pod: Pod, allocated: Pod): boolean {
-  const isRestarted = ({ resizePolicy = [] }: Container) =>
-    resizePolicy.find(({ resourceName }) => resourceName === 'memory')?.restartPolicy === 'RestartContainer';
   return pairs(pod, allocated).some(
     ([wanted, current]) =>
       compareQuantities(wanted.resources?.requests?.['memory'], current.resources?.requests?.['memory']) !== 0 &&
-      !isRestarted(current) &&
+      !restartsForMemory(current) &&
       (getsSwap(pod, wanted.resources) || getsSwap(allocated, current.resources)),
   );
 }

@@ -5,9 +5,9 @@
  */
 import type { ActuatedResources } from '../../../shared/contracts/pod-sync/allocation.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
-import type { ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
+import type { Container, ContainerStatus, Pod, ResourceRequirements } from '../../../shared/kubernetes/api.ts';
 import { memoryLimitsOf } from '../../../shared/kubernetes/memory-volumes.ts';
-import { withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
+import { restartsForMemory, withPodLimits } from '../../../shared/kubernetes/resizable-resources.ts';
 import { withUnknownLimits } from '../actuated-resources.ts';
 import { toAllocation, type AllocationGates, type PodAllocation } from '../pod-allocation.ts';
 import { actualResources } from './actual-resources.ts';
@@ -70,12 +70,12 @@ export function withUnknownRequests<T extends object>(
 ): T & Pick<ActuatedResources, 'unknownMemoryRequests'> {
   const reported = new Set(reportedContainers(pod).flatMap(({ name, resources }) => (resources ? [name] : [])));
   const running = new Set(runtime?.containers.flatMap(({ name, state }) => (state === 'running' ? [name] : [])));
-  const names = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap(({ name, resources, resizePolicy = [] }) => {
-    const mustRestart = resizePolicy.some(
-      ({ resourceName, restartPolicy }) => resourceName === 'memory' && restartPolicy === 'RestartContainer',
-    );
-    return running.has(name) && !reported.has(name) && !mustRestart && resources?.requests?.['memory'] !== undefined ? [name] : [];
-  });
+  const isUnknown = (container: Container) =>
+    running.has(container.name) &&
+    !reported.has(container.name) &&
+    !restartsForMemory(container) &&
+    container.resources?.requests?.['memory'] !== undefined;
+  const names = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].filter(isUnknown).map(({ name }) => name);
   return names.length === 0 ? record : { ...record, unknownMemoryRequests: new Set(names) };
 }
 
