@@ -18,10 +18,8 @@ const maxPods = 1000;
 interface Account {
   /** Monotonic ms at which the pod's share has paid for its spent time: t ms are paid for in t / `share` ms. */
   paidAtMs: number;
-  /** What a running handshake is expected to cost. */
-  estimateMs: number;
-  /** No handshake of the pod has ended yet. */
-  isEstimated: boolean;
+  /** What a running handshake is expected to cost, from those that have ended. Undefined: none has. */
+  expectedMs: number | undefined;
   /** Runs with a handshake that have started and not ended. */
   running: number;
 }
@@ -45,8 +43,7 @@ export class PodBudget {
   end(uid: PodUID, spentMs: number): void {
     const account = this.#accountOf(uid);
     account.running -= 1;
-    account.estimateMs = account.isEstimated ? spentMs : Math.max(spentMs, account.estimateMs * decay);
-    account.isEstimated = false;
+    account.expectedMs = Math.max(spentMs, (account.expectedMs ?? 0) * decay);
   }
 
   /** Returns when the pod has paid enough for its next probe: it may owe up to `burstMs`. */
@@ -59,12 +56,12 @@ export class PodBudget {
     const account = this.#accounts.get(uid);
     if (!account || account.running === 0) return true;
     const spentMs = Math.max(0, account.paidAtMs - nowMs) * share;
-    return spentMs + (account.running + 1) * account.estimateMs <= burstMs;
+    return spentMs + (account.running + 1) * (account.expectedMs ?? firstEstimateMs) <= burstMs;
   }
 
   #accountOf(uid: PodUID): Account {
     let account = this.#accounts.get(uid);
-    if (!account) this.#accounts.set(uid, (account = { paidAtMs: 0, estimateMs: firstEstimateMs, isEstimated: true, running: 0 }));
+    if (!account) this.#accounts.set(uid, (account = { paidAtMs: 0, expectedMs: undefined, running: 0 }));
     return account;
   }
 }
