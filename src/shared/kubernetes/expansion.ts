@@ -5,7 +5,7 @@
 
 /**
  * The kernel's limit for the arguments and the environment of a process (bprm_stack_limits of fs/exec.c: three quarters of _STK_LIM, which is 8 MiB). CRI
- * messages may be longer. Without a limit, a chain of about twenty variables, each of which refers twice to the next, would expand to more than a million
+ * messages may be longer. Without a limit, about twenty variables that each refer twice to the next one would expand to more than a million
  * times their length.
  */
 export const maxExpandedLength = 6 * 1024 * 1024;

@@ -10,7 +10,7 @@ export interface ProjectFiles {
 
 /** Upstream's FirstQuota. */
 const firstProject = 1_048_577;
-/** Upstream's maxUnusedQuotasToSearch: so many IDs that neither file names, but whose project has files, are skipped before the search fails. */
+/** Upstream's maxUnusedQuotasToSearch: the search fails after this number of IDs that neither file names, but whose project has files. */
 const maxUnnamed = 128;
 
 interface Line {

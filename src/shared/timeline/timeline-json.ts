@@ -37,7 +37,7 @@ export function summaryJson(timeline: PodTimeline, nowMs: number): TimelineSumma
   };
 }
 
-/** Phases that span several steps of a pod, and so do not tell at which step the pod is. */
+/** These phases span several steps of a pod: an open one does not show the step. */
 const wholePodPhases: ReadonlySet<string> = new Set(['Running', 'Ready', 'Sync', 'Termination', 'StatusWrite']);
 
 /** Returns the open phase that began last. Without an open phase, or for a finished pod: the phase that ended last. */

@@ -34,7 +34,7 @@ export function predicateAdmission({ node, tolerationComparisons }: PredicateOpt
     const isCritical = isCriticalPod(pod);
     if (insufficient[0] && !isCritical) return { rejection: toRejection(insufficient[0]) };
     if (!failures[0]) return isCritical ? preemptFor(pod, active, insufficient) : null;
-    // Only node affinity depends on the node's labels, of which the kubelet's copy may be stale.
+    // Only node affinity depends on the node's labels. The kubelet's copy of them may be stale.
     const mayBeStaleNode = insufficient.length === 0 && failures.every(({ reason }) => reason === 'NodeAffinity');
     return { rejection: mayBeStaleNode ? { ...failures[0], mayBeStaleNode } : failures[0] };
   };

@@ -20,7 +20,7 @@ export interface ProcessMoverOptions {
 
 /** Processes in the root cgroup start others while they are moved, so the list is read again. The number is upstream's (`i <= 10`). */
 const maxPasses = 11;
-/** After so many moves, the thread's other tasks run. */
+/** The thread's other tasks run after this number of moves. */
 const movesPerIteration = 50;
 /** PROC_PID_INIT_INO of linux/proc_ns.h. */
 const initialPidNamespace = 'pid:[4026531836]';

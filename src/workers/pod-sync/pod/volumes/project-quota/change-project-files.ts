@@ -1,6 +1,6 @@
 /**
  * Changes /etc/projects and /etc/projid together, under the locks that upstream takes (flock on each). All threads of the pool, and other programs, may change
- * the files at the same time. The files are replaced by renames: whoever has a lock must check that the locked file is still the one at the path.
+ * the files at the same time. A rename replaces a file, so the holder of a lock checks that the locked file is still the one at the path.
  */
 import * as fs from 'node:fs';
 import { constants } from 'node:fs';
