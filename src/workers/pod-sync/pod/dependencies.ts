@@ -25,7 +25,6 @@ export interface PodSyncDependencies {
     | 'cgroupParent'
     | 'exists'
     | 'ensureExists'
-    | 'create'
     | 'thaw'
     | 'kill'
     | 'remove'
