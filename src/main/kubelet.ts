@@ -173,6 +173,7 @@ export async function runKubelet({
       statuses,
       cache,
       podFeed,
+      sourcesReady,
       podResources,
       allocatedPods: () => activePods.listAdmitted(),
       inspectPod: (uid) => pleg.inspectPod(uid),

@@ -27,9 +27,14 @@ export interface ContainerSources {
   readonly runtimeStatus: (uid: PodUID) => RuntimePodStatus | null;
   /** Inspects the pod now. Resolves when `runtimeStatus` has the result. Rejects when the runtime does not answer. */
   readonly inspectPod: (uid: PodUID) => Promise<void>;
+  /** Resolves when the pods of all sources are known, or when the signal aborts. */
+  readonly untilSourcesReady: (signal: AbortSignal) => Promise<void>;
   /** Translates a mirror pod's UID to the UID of its static pod; returns any other UID unchanged. */
   readonly translateUID: (uid: string) => string;
 }
+
+/** How long a request for an unknown pod waits for the sources. After a restart of the kubelet its pods are known within a second. */
+const sourcesTimeoutMs = 3000;
 
 type Failure = Extract<ResolvedContainer, { found: false }>;
 
@@ -37,7 +42,7 @@ type Failure = Extract<ResolvedContainer, { found: false }>;
 export function containerResolver(sources: ContainerSources): ResolveContainer {
   return async (request) => {
     const query = request.podUID ? { ...request, podUID: sources.translateUID(request.podUID) } : request;
-    const pod = sources.pod(podFullName({ metadata: { name: query.pod, namespace: query.namespace } }));
+    const pod = await podOf(query, sources);
     if (!pod) return failure(404, query.purpose === 'logs' ? `pod ${goQuote(query.pod)} does not exist` : 'pod does not exist');
     const uid = podUID(pod);
     const knownPod = { pod, apiStatus: sources.apiStatus(uid), runtimeStatus: sources.runtimeStatus(uid) };
@@ -50,6 +55,15 @@ export function containerResolver(sources: ContainerSources): ResolveContainer {
     const runtimeStatus = sources.runtimeStatus(uid);
     return runtimeStatus ? resolveContainer(query, { ...knownPod, runtimeStatus }) : resolved;
   };
+}
+
+/** A kubelet that has just started does not know its pods yet: the request waits for them. Upstream answers it with 404. */
+async function podOf({ pod, namespace }: ContainerQuery, sources: ContainerSources): Promise<Pod | undefined> {
+  const fullName = podFullName({ metadata: { name: pod, namespace } });
+  const known = sources.pod(fullName);
+  if (known) return known;
+  await sources.untilSourcesReady(AbortSignal.timeout(sourcesTimeoutMs));
+  return sources.pod(fullName);
 }
 
 /** Returns the container, or the error for the client. 500: the cached status has no such container. */

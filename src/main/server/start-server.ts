@@ -17,6 +17,7 @@ import type { PodResourcesLister } from '../pod-resources/index.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { RuntimeStatusCache } from '../pods/runtime-status-cache.ts';
 import type { ApiStatusCache } from '../pods/api-status/index.ts';
+import type { SourcesReady } from '../sources/index.ts';
 import { containerResolver } from './resolve-container.ts';
 import { runningPodList } from './running-pod-list.ts';
 import { secureServerFault, serverSettings } from './server-settings.ts';
@@ -39,6 +40,7 @@ export interface ServerStart {
   readonly statuses: ApiStatusCache;
   readonly cache: RuntimeStatusCache;
   readonly podFeed: PodFeed;
+  readonly sourcesReady: Pick<SourcesReady, 'untilReady'>;
   readonly podResources: PodResourcesLister;
   readonly allocatedPods: () => readonly AllocatedPod[];
   readonly inspectPod: (uid: PodUID) => Promise<void>;
@@ -66,6 +68,7 @@ export function startServer({
   statuses,
   cache,
   podFeed,
+  sourcesReady,
   podResources,
   allocatedPods,
   inspectPod,
@@ -108,6 +111,7 @@ export function startServer({
         apiStatus: (uid) => statuses.get(uid),
         runtimeStatus: (uid) => cache.get(uid),
         inspectPod,
+        untilSourcesReady: (signal) => sourcesReady.untilReady(signal),
         translateUID: (uid) => podManager.translatePodUID(uid as PodUID),
       }),
       probeMetrics: async (format) => transferBytes(await probeMetrics(format)),

@@ -164,4 +164,9 @@ export class SourcesReady {
   allReady(): boolean {
     return this.sources.every((source) => this.#handled.has(source));
   }
+
+  /** Resolves when all sources are ready, or when the signal aborts. */
+  async untilReady(signal: AbortSignal): Promise<void> {
+    if (!this.allReady()) await this.#listeners.next(signal);
+  }
 }

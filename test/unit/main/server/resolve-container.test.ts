@@ -139,6 +139,8 @@ test('attach uses a terminal if the spec has one', () => {
   assert.equal(answer.found && answer.tty, true);
 });
 
+const untilSourcesReady = async () => {};
+
 test('a pod is inspected again before a request for a container that is not known to run fails', async () => {
   const inspections: string[] = [];
   const resolve = containerResolver({
@@ -146,6 +148,7 @@ test('a pod is inspected again before a request for a container that is not know
     apiStatus: () => ({}),
     runtimeStatus: () => (inspections.length > 0 ? aRuntimePodStatus({ containers: [running] }) : null),
     inspectPod: async (uid) => void inspections.push(uid),
+    untilSourcesReady,
     translateUID: (uid) => (uid === 'mirror' ? 'uid-web' : uid),
   });
   const answer = await resolve(query('exec', { podUID: 'mirror' }));
@@ -162,6 +165,7 @@ test('the cached status decides when the runtime does not answer', async () => {
     apiStatus: () => ({}),
     runtimeStatus: () => null,
     inspectPod: () => Promise.reject(new Error('down')),
+    untilSourcesReady,
     translateUID: (uid) => uid,
   });
   assert.deepEqual(await resolve(query('exec')), { found: false, status: 500, message: 'container not found ("app")' });
@@ -174,8 +178,30 @@ test('the pod is inspected when the log path is not known', async () => {
     apiStatus: () => ({ containerStatuses: [aStatus({ state: { running: {} }, containerID: 'containerd://now' })] }),
     runtimeStatus: () => aRuntimePodStatus({ containers: [container] }),
     inspectPod: async () => void (container = running),
+    untilSourcesReady,
     translateUID: (uid) => uid,
   });
   const answer = await resolve(query('logs'));
   assert.equal(answer.found && answer.logPath, '/logs/1.log');
+});
+
+test('a request for a pod waits until the sources are ready, unless the pod is known', async () => {
+  const pods = new Map<string, ReturnType<typeof aPod>>();
+  const ready = Promise.withResolvers<void>();
+  let waits = 0;
+  const resolve = containerResolver({
+    pod: (fullName) => pods.get(fullName),
+    apiStatus: () => ({}),
+    runtimeStatus: () => aRuntimePodStatus({ containers: [running] }),
+    inspectPod: async () => {},
+    untilSourcesReady: () => ((waits += 1), ready.promise),
+    translateUID: (uid) => uid,
+  });
+  const [answer, other] = [resolve(query('exec')), resolve(query('exec', { pod: 'x' }))];
+  pods.set('web_default', aPod());
+  ready.resolve();
+  assert.equal((await answer).found, true);
+  assert.deepEqual(await other, { found: false, status: 404, message: 'pod does not exist' });
+  assert.equal((await resolve(query('exec'))).found, true);
+  assert.equal(waits, 2);
 });
