@@ -17,7 +17,7 @@ test('a new pod gets its folders, volumes, cgroup, sandbox and container in this
   };
   assert.partialDeepStrictEqual(result, { outcome: 'synced', waiting: {}, backoffs: [], changedRuntime: true, created });
   assert.equal(result.outcome === 'synced' && result.created?.sandbox?.status?.network?.ip, '10.0.0.1');
-  assert.deepEqual(harness.effects, ['mount volumes', 'make cgroup', 'make mounts of app', 'write hosts 10.0.0.1']);
+  assert.deepEqual(harness.effects, ['mount volumes', 'make mounts of app', 'make cgroup', 'write hosts 10.0.0.1']);
   assert.deepEqual(harness.runtime.calls, ['runPodSandbox 0', 'createContainer app 0', 'podSandboxStatus', 'startContainer app']);
   assert.deepEqual(channel.events.slice(-2), started);
   assert.equal(harness.runtime.sandboxConfigs[0]?.linux?.cgroupParent, '/kubepods/poduid-1');
@@ -132,10 +132,10 @@ test("the IPs of the sandbox are not read for a pod in the host's network", asyn
   assert.ok(!harness.runtime.calls.includes('podSandboxStatus'));
 });
 
-for (const [step, event, keeps] of [
-  // The cgroup is created with the sandbox, after the waiting reasons were reset.
-  ['make cgroup', 'FailedCreatePodContainer pod: unable to ensure pod container exists: no luck', false],
-  ['mount volumes', 'FailedMount pod: no luck', true],
+for (const [step, event, keeps, calls] of [
+  // The cgroup is created together with the sandbox, after the waiting reasons were reset.
+  ['make cgroup', 'FailedCreatePodContainer pod: unable to ensure pod container exists: no luck', false, ['runPodSandbox 0']],
+  ['mount volumes', 'FailedMount pod: no luck', true, []],
 ] as const) {
   test(`a pod that fails to ${step} gets no container, and an event has the reason`, async () => {
     using harness = new PodSyncHarness();
@@ -146,7 +146,7 @@ for (const [step, event, keeps] of [
     assert.deepEqual(channel.events, [event]);
     assert.equal(result.outcome, 'failed');
     assert.deepEqual(result.waiting, keeps ? { app: waiting } : {});
-    assert.deepEqual(harness.runtime.calls, []);
+    assert.deepEqual(harness.runtime.calls, calls);
   });
 }
 

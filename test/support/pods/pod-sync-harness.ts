@@ -201,6 +201,10 @@ export class PodSyncHarness {
           await effect('make cgroup');
           this.hasCgroup = true;
         },
+        create: async () => {
+          await effect('make cgroup');
+          this.hasCgroup = true;
+        },
         resizableValues: async () => this.cgroupValues,
         difference: async () => this.cgroupDifference,
         setResizableValue: (_pod, part) => effect(`set ${part} of the cgroup`),

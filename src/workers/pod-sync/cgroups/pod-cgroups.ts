@@ -83,16 +83,22 @@ export class PodCgroups {
   }
 
   /**
-   * Creates the cgroups of the pod and of its QoS class, unless the pod's exists with its values: without them, the runtime may have created it, or
-   * a kubelet that was killed. Rejects with the error of the file system or of systemd.
+   * Creates the cgroups of the pod and of its QoS class, unless the pod's exists with its values. A kubelet that was killed may have left one without
+   * them. Rejects with the error of the file system or of systemd.
    */
   async ensureExists(pod: Pod): Promise<void> {
-    if (!this.#perQOS || ((await this.exists(pod)) && (await this.#hasValues(pod)))) return;
+    if (!(await this.exists(pod)) || !(await this.#hasValues(pod))) await this.create(pod);
+  }
+
+  /** Also sets the values of a cgroup that exists, since the runtime creates a missing one without values. */
+  async create(pod: Pod): Promise<void> {
+    if (!this.#perQOS) return;
     await this.#ensureQosCgroups();
     await this.#measure('create', () => this.#options.manager.create(this.#podCgroupName(pod), this.#resources(pod)));
   }
 
   async #hasValues(pod: Pod): Promise<boolean> {
+    if (!this.#perQOS) return true;
     const { settings, tree } = this.#options;
     return tree.hasValues(this.cgroupParent(pod), toCgroupFiles(this.#written(this.#resources(pod)), settings.cgroupVersion, []));
   }

@@ -25,6 +25,7 @@ export interface PodSyncDependencies {
     | 'cgroupParent'
     | 'exists'
     | 'ensureExists'
+    | 'create'
     | 'thaw'
     | 'kill'
     | 'remove'

@@ -7,7 +7,7 @@ import type { Pod } from '../../../../shared/kubernetes/api.ts';
 import type { PodUID, SandboxID } from '../../../../shared/kubernetes/ids.ts';
 import { runPodSandboxDuration, runPodSandboxErrors } from '../../../../shared/metrics/definitions/pod-sync.ts';
 import type { TaskContext } from '../dependencies.ts';
-import { ensureCgroup } from './ensure-cgroup.ts';
+import { createCgroup } from './ensure-cgroup.ts';
 import { runtimeHandlerOf } from './runtime-handler.ts';
 import { StaleStatusError } from './stale-status.ts';
 
@@ -23,13 +23,13 @@ export async function createSandbox(
 ): Promise<SandboxID> {
   // All of this happens under the permit: preparing a hundred pods at once would take CPU from the runtime that starts the first of them.
   const create = async () => {
-    // First: a runtime that does not find the cgroup makes it, and starts processes in it before it has its limits.
-    await ensureCgroup(context, pod);
     const running = runAfterRemovingLeftover(context, config);
     running.catch(() => {});
     try {
-      // Waits one iteration of the event loop, so that the request is sent first: the runtime needs the folder only for containers.
+      // Waits one iteration of the event loop, so that the request is sent first: the runtime sets up the network before it needs the cgroup. If the cgroup
+      // is missing then, the runtime creates it without its resource values.
       await nextIteration();
+      await createCgroup(context, pod);
       await mkdir(config.logDirectory, { recursive: true, mode: 0o755 });
     } catch (err) {
       await running.catch(() => {});

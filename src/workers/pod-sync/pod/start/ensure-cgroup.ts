@@ -5,10 +5,19 @@ import type { TaskContext } from '../dependencies.ts';
 
 const reason = 'FailedCreatePodContainer';
 
-/** Creates the cgroup unless it exists with its values. Rejects with KubeletError `FailedCreatePodContainer`. */
-export async function ensureCgroup({ cgroups, events, identity }: TaskContext, pod: Pod): Promise<void> {
+/** Creates the cgroup unless it exists. Rejects with KubeletError `FailedCreatePodContainer`. */
+export function ensureCgroup(context: TaskContext, pod: Pod): Promise<void> {
+  return reportingFailure(context, () => context.cgroups.ensureExists(pod));
+}
+
+/** Also sets the values of a cgroup that the runtime may have created already. Rejects like `ensureCgroup`. */
+export function createCgroup(context: TaskContext, pod: Pod): Promise<void> {
+  return reportingFailure(context, () => context.cgroups.create(pod));
+}
+
+async function reportingFailure({ events, identity }: TaskContext, create: () => Promise<void>): Promise<void> {
   try {
-    await cgroups.ensureExists(pod);
+    await create();
   } catch (err) {
     events.onPod('Warning', reason, `unable to ensure pod container exists: ${messageOf(err)}`);
     const message = `failed to ensure that the pod: ${identity.uid} cgroups exist and are correctly applied: ${messageOf(err)}`;
