@@ -42,6 +42,7 @@ export const benchmark: Benchmark = {
       snapshot,
       volumeStatsPeriodMs,
       processOf: () => undefined,
+      askDriver: async () => ({ outcome: 'absent' }),
       listRuntimeLayers: () => Promise.reject(new Error('no runtime')),
       mountTable,
       clock: systemClock,

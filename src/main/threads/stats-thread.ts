@@ -1,4 +1,6 @@
-/** Main's half of the stats thread. */
+/** Main's half of the stats thread. Answers the thread's calls (`StatsMainApi`) over a port that it creates at each start. */
+import { expose } from 'comlink';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Listeners } from '../../shared/concurrency/listeners.ts';
 import type { MetricsFormat } from '../../shared/metrics/exposition/negotiate.ts';
 import type {
@@ -6,16 +8,18 @@ import type {
   MemoryPressure,
   PodCgroupsAppeared,
   StatsApi,
+  StatsMainApi,
   StatsNotification,
   StatsWorkerData,
   SystemOOM,
 } from '../../shared/contracts/stats.ts';
+import { endpoint } from '../../shared/thread/endpoint.ts';
 import { EventChannel } from './event-channel.ts';
 import { startThread, type Settings, type ThreadDependencies } from './start-thread.ts';
 import type { Thread } from './thread.ts';
 
 export interface StatsThreadOptions extends ThreadDependencies {
-  readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'>;
+  readonly settings: Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events' | 'main'>;
 }
 
 /** The listeners of the thread's notifications. A notification that comes before its first listener is dropped. */
@@ -31,6 +35,10 @@ interface StatsListeners {
 /** A thread that starts gets the newest settings. */
 interface Current {
   memoryThresholds: StatsWorkerData['memoryThresholds'];
+  /** Main's end of the running thread's port. */
+  port: MessagePort | null;
+  /** The volume manager starts after this thread. */
+  volumeStats: StatsMainApi['volumeStats'];
 }
 
 const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 };
@@ -48,7 +56,11 @@ export class StatsThread {
 
   static start({ state, logger, settings }: StatsThreadOptions): StatsThread {
     const { runtimeCgroupDriver } = state;
-    const current = { memoryThresholds: settings.memoryThresholds };
+    const current: Current = {
+      memoryThresholds: settings.memoryThresholds,
+      port: null,
+      volumeStats: async () => ({ outcome: 'absent' }),
+    };
     const listeners: StatsListeners = { systemOOM: new Listeners(), memoryPressure: new Listeners(), podCgroups: new Listeners() };
     const receive = (event: StatsNotification) => {
       if (event.type === 'systemOOM') listeners.systemOOM.notify(event);
@@ -61,8 +73,16 @@ export class StatsThread {
       resourceLimits,
       state,
       logger,
-      onStart: () => ({ ...settings, memoryThresholds: current.memoryThresholds, runtimeCgroupDriver, events: events.open() }),
-      onClosed: () => events.close(),
+      onStart: () => {
+        const { port1, port2 } = new MessageChannel();
+        expose({ volumeStats: (request) => current.volumeStats(request) } satisfies StatsMainApi, endpoint(port1));
+        current.port = port1;
+        return { ...settings, memoryThresholds: current.memoryThresholds, runtimeCgroupDriver, events: events.open(), main: port2 };
+      },
+      onClosed: () => {
+        events.close();
+        current.port?.close();
+      },
     });
     return new StatsThread(thread, listeners, current);
   }
@@ -80,6 +100,10 @@ export class StatsThread {
   setMemoryThresholds(thresholds: StatsWorkerData['memoryThresholds']): Promise<void> {
     this.#current.memoryThresholds = thresholds;
     return this.thread.call((api) => api.setMemoryThresholds(thresholds), { retry: true });
+  }
+  /** From now on the drivers of CSI volumes are asked what the volumes use. */
+  setVolumeStats(volumeStats: StatsMainApi['volumeStats']): void {
+    this.#current.volumeStats = volumeStats;
   }
   close(): Promise<void> {
     return this.thread.close();

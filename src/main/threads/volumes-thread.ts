@@ -5,6 +5,8 @@ import type {
   PublishVolumeRequest,
   UnpublishVolumeRequest,
   VolumeReply,
+  VolumeStatsReply,
+  VolumeStatsRequest,
   VolumesApi,
   VolumesNotification,
   VolumesWorkerData,
@@ -65,6 +67,9 @@ export class VolumesThread {
   }
   checkHostPath(path: string, type: string): Promise<VolumeReply> {
     return this.#lazy.thread.call(async (api) => await api.checkHostPath(path, type), { deadlineMs: null, retry: true });
+  }
+  volumeStats(request: VolumeStatsRequest): Promise<VolumeStatsReply> {
+    return this.#lazy.thread.call(async (api) => await api.volumeStats(request), { deadlineMs: null });
   }
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply> {
     return this.#lazy.thread.call(async (api) => await api.unpublishVolume(request), { deadlineMs: null, retry: true });

@@ -34,6 +34,7 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     settings: { rootDir, nodeName },
     onNotification: (notification) => volumesInUse.receive(notification),
   });
+  threads.stats.setVolumeStats((request) => thread.volumeStats(request));
   const calls = new PluginsThread({ state, logger: log('plugins') });
   const getToken = async (ref: TokenRef) => {
     if (!podObjects) throw new Error('a standalone kubelet has no tokens');

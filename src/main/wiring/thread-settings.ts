@@ -115,7 +115,7 @@ export function statsSettings(
   { config, live, flags, featureGates }: KubeletOptions,
   host: CgroupSettings,
   shared: { readonly snapshot: SharedArrayBuffer; readonly usage: SharedArrayBuffer; readonly storage: SharedArrayBuffer },
-): Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events'> {
+): Settings<StatsWorkerData, 'runtimeCgroupDriver' | 'events' | 'main'> {
   return {
     runtimeEndpoint: config.containerRuntimeEndpoint,
     runtimeRequestTimeoutMs: config.runtimeRequestTimeout,

@@ -25,7 +25,7 @@ import type { ProbeNotification, ProbesApi, ProbesWorkerData } from './probes.ts
 import type { MainApi, ServerApi } from './server/calls.ts';
 import type { PluginsApi } from './plugins.ts';
 import type { VolumesApi, VolumesNotification } from './volumes.ts';
-import type { StatsApi, StatsNotification, StatsWorkerData } from './stats.ts';
+import type { StatsApi, StatsMainApi, StatsNotification, StatsWorkerData } from './stats.ts';
 
 /** `helper` is the helper process; the others are threads. */
 type Party = 'main' | 'pleg' | 'images' | 'stats' | 'probes' | 'server' | 'health' | 'plugins' | 'volumes' | 'pod-sync' | 'helper';
@@ -83,7 +83,7 @@ export type Requests = Calls<'pleg', PlegApi> &
   Calls<'health', HealthApi> &
   Calls<'plugins', PluginsApi> &
   Calls<'volumes', VolumesApi> &
-  Calls<'main', MainApi & PullTokensApi> &
+  Calls<'main', MainApi & PullTokensApi & StatsMainApi> &
   TaskRequests &
   PoolTasks &
   HelperRequests;
@@ -101,7 +101,10 @@ interface PortNotifications {
 
 export type Notifications = { readonly [Type in PodSyncNotification['type'] as `task.${Type}`]: OfType<PodSyncNotification, Type> } & {
   readonly [
-    Port in Ports<'images', Omit<ImagesWorkerData, 'main'>> | Ports<'probes', ProbesWorkerData> | Ports<'stats', StatsWorkerData>
+    Port in
+      | Ports<'images', Omit<ImagesWorkerData, 'main'>>
+      | Ports<'probes', ProbesWorkerData>
+      | Ports<'stats', Omit<StatsWorkerData, 'main'>>
   ]: PortNotifications[Port];
 } & { readonly 'pleg.events': PlegNotification; readonly 'volumes.events': VolumesNotification; readonly 'pool.slotClaimed': SlotClaimed };
 
@@ -138,6 +141,7 @@ export const messages = {
   'images.close': request('main', 'images'),
   'images.events': notification('images'),
   'main.pullToken': request('images', 'main'),
+  'main.volumeStats': request('stats', 'main'),
 
   'stats.machineInfo': request('main', 'stats'),
   'stats.sampleNow': request('main', 'stats'),
@@ -167,6 +171,7 @@ export const messages = {
   'volumes.publishVolume': request('main', 'volumes'),
   'volumes.publishLocalVolume': request('main', 'volumes'),
   'volumes.checkHostPath': request('main', 'volumes'),
+  'volumes.volumeStats': request('main', 'volumes'),
   'volumes.unpublishVolume': request('main', 'volumes'),
   'volumes.close': request('main', 'volumes'),
   'volumes.events': notification('volumes'),

@@ -2,6 +2,7 @@
 import type { MetricsFormat } from '../metrics/exposition/negotiate.ts';
 import type { MessagePort } from 'node:worker_threads';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
+import type { VolumeStatsReply, VolumeStatsRequest } from './volumes.ts';
 
 export interface StatsWorkerData extends ThreadWorkerData {
   readonly runtimeEndpoint: string;
@@ -39,6 +40,14 @@ export interface StatsWorkerData extends ThreadWorkerData {
   readonly notifiesMemoryUsage: boolean;
   /** Posts StatsNotification. */
   readonly events: MessagePort;
+  /** Serves StatsMainApi. */
+  readonly main: MessagePort;
+}
+
+/** The calls of the stats thread to main. */
+export interface StatsMainApi {
+  /** What the driver of a CSI volume says about the usage of the volume. Rejects when the volumes thread has died meanwhile. */
+  volumeStats(request: VolumeStatsRequest): Promise<VolumeStatsReply>;
 }
 
 export interface MemoryThreshold {

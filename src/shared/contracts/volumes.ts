@@ -84,6 +84,30 @@ export interface UnpublishVolumeRequest extends PublishedFolder {
   readonly podUID: string;
 }
 
+/** A published CSI volume of a pod. */
+export interface VolumeStatsRequest {
+  readonly podUID: string;
+  readonly specName: string;
+}
+
+/** What a driver says about the usage of a volume. All are 0 whose unit the driver does not report, as upstream. */
+export interface DriverMeasuredUsage {
+  readonly capacityBytes: number;
+  readonly availableBytes: number;
+  readonly usedBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+  readonly inodesUsed: number;
+}
+
+export type VolumeStatsReply =
+  | { readonly outcome: 'measured'; readonly usage: DriverMeasuredUsage }
+  /** The driver measures no volumes. */
+  | { readonly outcome: 'unsupported' }
+  /** The driver is not registered, or nothing is published. */
+  | { readonly outcome: 'absent' }
+  | { readonly outcome: 'failed'; readonly message: string };
+
 /** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */
 export type VolumeReply =
   | { readonly outcome: 'done'; /** The message of an event of the pod. */ readonly warning?: string }
@@ -124,6 +148,8 @@ export interface VolumesApi {
   publishLocalVolume(request: LocalVolumeRequest): Promise<VolumeReply>;
   /** Checks the type of a path of this host, and creates it if the type allows that. */
   checkHostPath(path: string, type: string): Promise<VolumeReply>;
+  /** Asks the driver of a CSI volume what the volume uses. A driver is asked about one volume at a time. */
+  volumeStats(request: VolumeStatsRequest): Promise<VolumeStatsReply>;
   /** Unpublishes the volume in this folder of the pod. Unstages the volume afterwards, when no pod on this node uses it any more. */
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply>;
   close(): Promise<void>;

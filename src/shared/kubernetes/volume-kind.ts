@@ -7,8 +7,8 @@ interface VolumeKindFacts {
   readonly plugin: string;
   /**
    * How the stats thread measures a volume. `walk`: its folder, file by file, or with statfs when the folder is a mount point. `mount`: with statfs, when
-   * the folder is a mount point (upstream's MetricsStatFS). `none`: never (upstream's MetricsNil). `driver`: by the driver, which this kubelet does not
-   * ask yet.
+   * the folder is a mount point (upstream's MetricsStatFS). `none`: never (upstream's MetricsNil). `driver`: by the driver, or
+   * with statfs where the driver does not measure.
    */
   readonly usage: 'walk' | 'mount' | 'driver' | 'none';
   /**

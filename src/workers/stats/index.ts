@@ -2,15 +2,16 @@
  * The stats thread reads the machine's information, and samples the usage of each pod and container from the cgroup tree into the usage table. It decides
  * nothing. Started and called by main (main/threads/stats-thread.ts).
  */
+import { wrap } from 'comlink';
 import { encodeFamilies, toBytes } from '../../shared/metrics/exposition/encode.ts';
 import { readFileSync } from 'node:fs';
-import type { StatsApi, StatsNotification, StatsWorkerData } from '../../shared/contracts/stats.ts';
+import type { StatsApi, StatsMainApi, StatsNotification, StatsWorkerData } from '../../shared/contracts/stats.ts';
 import type { CgroupDriver } from '../../shared/cgroups/cgroup-names.ts';
 import { memoryPressureNotifications } from '../../shared/metrics/definitions/eviction.ts';
 import { parseMaxOpenFiles } from '../../shared/linux/procfs.ts';
 import { containerLogsDirectory } from '../../shared/kubernetes/paths.ts';
 import { runtimeCgroupDriver } from '../../shared/cgroups/runtime-cgroup-driver.ts';
-import { transferBytes } from '../../shared/thread/endpoint.ts';
+import { endpoint, transferBytes } from '../../shared/thread/endpoint.ts';
 import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { systemClock } from '../../shared/time/clock.ts';
 import { connectToRuntime } from './connect-to-runtime.ts';
@@ -33,6 +34,7 @@ import { UsageSampler } from './usage-sampler.ts';
 
 const { workerData, logger, heartbeat } = enterThread<StatsWorkerData>();
 const { rootDir, podLogsDir, usage, snapshot, cgroupRoot, cgroupVersion, cgroupFsRoot, housekeepingPeriodMs, systemCgroups } = workerData;
+const main = wrap<StatsMainApi>(endpoint(workerData.main));
 const stop = new AbortController();
 /** Delays the first sample: the start of the kubelet waits for the machine's information, and nothing waits for usage. */
 const firstSampleDelayMs = 2000;
@@ -103,6 +105,7 @@ const storage = new StorageSampler({
   volumeStatsPeriodMs: workerData.volumeStatsPeriodMs,
   projectsFile: workerData.projectQuotas ? '/etc/projects' : '',
   processOf: (containerID) => sampler.processOf(containerID),
+  askDriver: (volume) => main.volumeStats(volume),
   listRuntimeLayers: () => listRuntimeLayers(workerData.runtimeEndpoint, workerData.runtimeRequestTimeoutMs),
   clock: systemClock,
   logger,
@@ -162,6 +165,7 @@ const api: StatsApi = {
     podCgroups?.close();
     oomWatcher.close();
     workerData.events.close();
+    workerData.main.close();
     heartbeat.stop();
   },
 };

@@ -12,6 +12,7 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { postNotification } from '../../shared/thread/ordered-notification.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { CsiDriver } from './csi/csi-driver.ts';
+import { CsiVolumeStats } from './csi/csi-volume-stats.ts';
 import { checkHostPathVolume } from './local/check-host-path.ts';
 import { LocalVolumes } from './local/local-volumes.ts';
 import { recoverVolumes } from './recover-volumes.ts';
@@ -25,6 +26,7 @@ const drivers = new Map([...workerData.drivers].map(([name, endpoint]) => [name,
 const table = new VolumeTable();
 const helper = new HelperClient({ logger });
 const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, drivers, helper, clock, logger });
+const volumeStats = new CsiVolumeStats({ rootDir, drivers });
 const localHelper = new HelperClient({ logger });
 const localVolumes = new LocalVolumes({ rootDir, helper: localHelper, clock, logger });
 void localVolumes.removeUnused();
@@ -71,6 +73,7 @@ const api: VolumesApi = {
   },
   publishLocalVolume: (request) => measured('kubernetes.io/local-volume', localVolumes.publish(request)),
   checkHostPath: (path, type) => checkHostPathVolume(localHelper, path, type),
+  volumeStats: (request) => volumeStats.read(request),
   async unpublishVolume(request) {
     if (request.plugin === 'kubernetes.io/local-volume') return localVolumes.unpublish(request);
     await recovered;

@@ -16,6 +16,7 @@ const nodeName = 'cluster-csi';
 const driverName = 'test.csi.example';
 /** Its volumes are attached before they are staged. */
 const attachingName = 'attaching.csi.example';
+const statsCall = 'NodeGetVolumeStats';
 
 interface CsiNode {
   readonly metadata: {
@@ -69,7 +70,7 @@ describe('CSI volumes', () => {
   const callsFor = (volume: string) =>
     driver
       .journal()
-      .filter(({ volumeID }) => volumeID === volume)
+      .filter(({ volumeID, method }) => volumeID === volume && method !== statsCall)
       .map(({ method }) => method);
 
   before(async () => {
@@ -80,7 +81,12 @@ describe('CSI volumes', () => {
       node,
       driverName,
       { attachRequired: false, ...modes },
-      { nodeID: 'id-of-node', maxVolumesPerNode: 7, topology: { 'topology.test.csi.example/zone': 'a' } },
+      {
+        nodeID: 'id-of-node',
+        maxVolumesPerNode: 7,
+        topology: { 'topology.test.csi.example/zone': 'a' },
+        capabilities: ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS'],
+      },
     );
     attaching = await ClusterCsiDriver.create(
       node,
@@ -181,7 +187,7 @@ describe('CSI volumes', () => {
     await waitUntil('the volume is unstaged', () => callsFor(volume).at(-1) === 'NodeUnstageVolume');
   });
 
-  test('the usage of a claim is shown by its name, also in CrashLoopBackOff; the calls of the driver are counted', async () => {
+  test('the usage of a claim is shown by its name, also in CrashLoopBackOff, as its driver measures it; the calls of the driver are counted', async () => {
     await createBoundClaim(node.api, { namespace: node.namespace, driver: driverName, name: 'measured' });
     await node.create('crashing', withClaim('measured', 'exit 1'));
     await node.until('crashing', 'is in CrashLoopBackOff', ({ status }) =>
@@ -189,11 +195,19 @@ describe('CSI volumes', () => {
     );
     const page = (path: string) => node.api.text(`${node.nodePath}/proxy/${path}`);
     const labels = `{namespace="${node.namespace}",persistentvolumeclaim="measured"}`;
-    const metrics = await waitUntil('the claim is measured', async () => {
+    // Go's form of 2^30.
+    const capacity = `kubelet_volume_stats_capacity_bytes${labels} 1.073741824e+09\n`;
+    const metrics = await waitUntil('the driver has measured the claim', async () => {
       const text = await page('metrics');
-      return text.includes(`kubelet_volume_stats_capacity_bytes${labels}`) ? text : undefined;
+      return text.includes(capacity) ? text : undefined;
     });
-    assert.match(metrics, new RegExp(`^kubelet_volume_stats_inodes_free\\${labels} [1-9]`, 'm'));
+    for (const [name, value] of [
+      ['used_bytes', 4096],
+      ['inodes', 1000],
+      ['inodes_used', 10],
+      ['inodes_free', 990],
+    ])
+      assert.ok(metrics.includes(`kubelet_volume_stats_${name}${labels} ${value}\n`), String(name));
     assert.match(
       metrics,
       new RegExp(
@@ -210,7 +224,7 @@ describe('CSI volumes', () => {
       return pods.find(({ podRef }) => podRef.name === 'crashing')?.volume?.find(({ name }) => name === 'data');
     });
     assert.deepEqual(volume.pvcRef, { name: 'measured', namespace: node.namespace });
-    assert.ok((volume.capacityBytes ?? 0) > 0);
+    assert.equal(volume.capacityBytes, 2 ** 30);
     await node.delete('crashing');
     await node.untilGone('crashing');
     assert.ok(!(await page('metrics')).includes(labels));

@@ -5,12 +5,13 @@ import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { after, afterEach, suite, test } from 'node:test';
 import type { ContainerID, PodUID, SandboxID } from '../../../src/shared/kubernetes/ids.ts';
 import { createRuntimeSnapshot, RuntimeSnapshotWriter } from '../../../src/shared/state/runtime-snapshot.ts';
 import { createStorageTable, StorageReader } from '../../../src/shared/state/storage-table.ts';
 import { systemClock } from '../../../src/shared/time/clock.ts';
-import { StorageSampler } from '../../../src/workers/stats/storage/storage-sampler.ts';
+import { StorageSampler, type StorageSamplerOptions } from '../../../src/workers/stats/storage/storage-sampler.ts';
 import { aLogger } from '../../support/logger.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
@@ -47,7 +48,7 @@ class Node {
   readonly #sampler: StorageSampler;
   #running: Promise<void> | undefined;
 
-  constructor(options: { readonly volumeStatsPeriodMs?: number; readonly hangMs?: number } = {}) {
+  constructor(options: Partial<Pick<StorageSamplerOptions, 'volumeStatsPeriodMs' | 'hangMs' | 'askDriver'>> = {}) {
     folders.push(this.folder);
     for (const folder of [this.rootDir, this.podLogsDir, this.layer]) mkdirSync(folder);
     this.setMounts([]);
@@ -59,6 +60,7 @@ class Node {
       storage: this.#storage,
       snapshot: this.#snapshot,
       volumeStatsPeriodMs: 100,
+      askDriver: async () => ({ outcome: 'absent' }),
       processOf: (id) => this.processes.get(id),
       listRuntimeLayers: async () => new Map([['c2', { usedBytes: 7, inodesUsed: 1 }]]),
       mountTable: this.mountTable,
@@ -224,6 +226,30 @@ suite('the disk usage of pods', () => {
     execFileSync('rm', ['-r', join(node.rootDir, 'pods/web')]);
     await waitUntil('the volume is gone', () => node!.pod().volumes.size === 0);
     assert.equal(node.pod().containers.size, 1);
+  });
+
+  test('has what the driver of a CSI volume says, and until then what statfs says', async () => {
+    const answer = Promise.withResolvers<void>();
+    const usage = { capacityBytes: 2 ** 40, availableBytes: 2 ** 40, usedBytes: 3, inodes: 0, inodesFree: 0, inodesUsed: 0 };
+    const asked = new Set<string>();
+    node = new Node({
+      askDriver: async ({ podUID, specName }) => {
+        asked.add(`${podUID}/${specName}`);
+        await answer.promise;
+        return { outcome: 'measured', usage };
+      },
+    });
+    const path = join(node.volume('web', 'kubernetes.io~csi', 'pv1'), 'mount');
+    node.setMounts([`91 1 0:71 / ${path} rw - tmpfs tmpfs rw`]);
+    mkdirSync(path);
+    node.runPod();
+    node.start();
+    const used = await waitUntil('statfs measures the volume', () => node!.pod().volumes.get('pv1')?.capacityBytes);
+    assert.ok(used < usage.capacityBytes);
+    answer.resolve();
+    await waitUntil('the driver measures the volume', () => node!.pod().volumes.get('pv1')?.usedBytes === 3);
+    await sleep(300);
+    assert.deepEqual([node.pod().volumes.get('pv1')?.capacityBytes, ...asked], [usage.capacityBytes, 'web/pv1']);
   });
 
   test('has no volumes when the period disables them', async () => {

@@ -204,6 +204,16 @@ const podResources = {
   cpuIds: [],
   memory: [],
 };
+const volumeStatsSamples = [
+  {
+    request: [{ podUID, specName: 'pv1' }],
+    reply: {
+      outcome: 'measured',
+      usage: { capacityBytes: 100, availableBytes: 60, usedBytes: 40, inodes: 10, inodesFree: 9, inodesUsed: 1 },
+    },
+  },
+  { request: [{ podUID, specName: 'pv1' }], reply: { outcome: 'failed', message: 'rpc error' } },
+] satisfies Samples['volumes.volumeStats'];
 const address = { address: '127.0.0.1', port: 10255 };
 
 export const samples: Samples = {
@@ -284,6 +294,7 @@ export const samples: Samples = {
     { pullWait: { podUID, containerName: 'app', wait: 'PullQueue', atMs: 12.5 } },
     { pullWait: { podUID, containerName: 'app', wait: null, atMs: 12.5 } },
   ],
+  'main.volumeStats': volumeStatsSamples,
   'main.pullToken': [
     {
       request: [pullTokenRequest],
@@ -413,6 +424,7 @@ export const samples: Samples = {
     },
   ],
   'volumes.checkHostPath': [{ request: ['/mnt/data', 'Directory'], reply: { outcome: 'failed', message: 'hostPath type check failed' } }],
+  'volumes.volumeStats': volumeStatsSamples,
   'volumes.unpublishVolume': [{ request: [{ podUID, plugin: 'kubernetes.io/csi', specName: 'pv1' }], reply: { outcome: 'done' } }],
   'volumes.close': emptyCall,
   'volumes.events': [

@@ -21,6 +21,7 @@ import { RegistrationDefinition } from '../../../src/workers/plugins/registratio
 import {
   NodeDefinition,
   NodeServiceCapability_RPC_Type as Capability,
+  VolumeUsage_Unit,
   type NodePublishVolumeRequest,
   type NodeStageVolumeRequest,
   type NodeUnpublishVolumeRequest,
@@ -86,6 +87,13 @@ const work: Partial<Record<Method, (request: never) => unknown>> = {
     if (existsSync(targetPath)) rmdirSync(targetPath);
     return {};
   },
+  // Not what statfs returns.
+  nodeGetVolumeStats: () => ({
+    usage: [
+      { unit: VolumeUsage_Unit.BYTES, total: 2n ** 30n, available: 2n ** 30n - 4096n, used: 4096n },
+      { unit: VolumeUsage_Unit.INODES, total: 1000n, available: 990n, used: 10n },
+    ],
+  }),
 };
 
 const faultCounts = new Map<string, number>();

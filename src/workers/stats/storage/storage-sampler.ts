@@ -3,7 +3,7 @@
  * helper processes of the stats thread. Created by the stats thread's entry.
  *
  *  - Trees of pods are walked in slices, with 5 % of a core for all of them: here on the node's own disks, in a helper process elsewhere. Mounted volumes are
- *    measured by statfs.
+ *    measured by statfs, or by their CSI driver.
  *  - The writable layers are found in the mount table. The runtime is asked only for those that are not there.
  */
 import { readFileSync, realpathSync } from 'node:fs';
@@ -11,6 +11,8 @@ import { etcHostsPath, podLogsDirectory, podsDir } from '../../../shared/kuberne
 import type { ContainerID } from '../../../shared/kubernetes/ids.ts';
 import { readFilesystemUsage } from '../../../shared/state/filesystem-usage.ts';
 import { mountsBelow } from '../../../shared/linux/mountinfo.ts';
+import type { VolumeStatsReply, VolumeStatsRequest } from '../../../shared/contracts/volumes.ts';
+import { volumeKindsByFolder } from '../../../shared/kubernetes/volume-kind.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import { HelperClient } from '../../../shared/helper-client/index.ts';
 import type { FilesystemUsage } from '../../../shared/state/filesystem-table.ts';
@@ -20,6 +22,7 @@ import type { StorageIdentity } from '../../../shared/state/storage-table.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 import { readCgroupFile } from '../cgroup-file.ts';
 import { readLogUsage } from '../read-log-usage.ts';
+import { DriverMeasurer } from './driver-measurer.ts';
 import { findVolumes, type VolumeFolder } from './find-volumes.ts';
 import { LayersOfProcesses } from './layers-of-processes.ts';
 import { MountMeasurer } from './mount-measurer.ts';
@@ -46,6 +49,8 @@ export interface StorageSamplerOptions {
   readonly processOf: (containerID: string) => number | undefined;
   /** The writable layers of all containers, from the runtime, by container ID. */
   readonly listRuntimeLayers: () => Promise<ReadonlyMap<string, LayerUsage>>;
+  /** What the driver of a CSI volume says about the usage of the volume. */
+  readonly askDriver: (volume: VolumeStatsRequest) => Promise<VolumeStatsReply>;
   /** `mountTable` (a file), `hangMs` and `periodMs` are replaced in tests. */
   readonly mountTable?: string;
   readonly hangMs?: number;
@@ -73,6 +78,7 @@ export class StorageSampler {
   /** Trees on filesystems that may hang. */
   readonly #remoteTrees: TreeMeasurer;
   readonly #mounts: MountMeasurer<MountedFolder>;
+  readonly #driverVolumes: DriverMeasurer<MountedFolder>;
   readonly #layersOfProcesses: LayersOfProcesses;
   readonly #runtimeLayers: RuntimeLayers;
   /** Which volume or writable layer each walked tree is, by path. */
@@ -114,7 +120,16 @@ export class StorageSampler {
     this.#mounts = new MountMeasurer({
       periodMs: volumeStatsPeriodMs,
       statfs: (path) => this.#statfsHelper.call('statfs', { path }, { deadlineMs: hangMs }),
-      onMeasured: (volume, usage) => this.#rows.put(identityOf(volume), { ...usage, isMountPoint: true }),
+      onMeasured: (volume, usage) => {
+        if (!this.#driverVolumes.measures(volume)) this.#rows.put(identityOf(volume), { ...usage, isMountPoint: true });
+      },
+      clock,
+      logger,
+    });
+    this.#driverVolumes = new DriverMeasurer({
+      periodMs: volumeStatsPeriodMs,
+      askDriver: ({ podUID, name: specName }) => options.askDriver({ podUID, specName }),
+      onMeasured: (volume, usage) => this.#rows.put(identityOf(volume), { readAtMs: clock.now(), ...usage, isMountPoint: true }),
       clock,
       logger,
     });
@@ -180,7 +195,8 @@ export class StorageSampler {
     const { local = [], remote = [] } = Object.groupBy(trees, ({ path: tree }) => (isOnNodeDisk(tree) ? 'local' : 'remote'));
     this.#trees.setTrees(local);
     this.#remoteTrees.setTrees(remote);
-    void this.#mounts.measureDue(mounted);
+    this.#driverVolumes.measureDue(mounted.filter(({ plugin }) => volumeKindsByFolder.get(plugin)?.usage === 'driver'));
+    void this.#mounts.measureDue(mounted.filter((volume) => !this.#driverVolumes.measures(volume)));
     void this.#runtimeLayers.measureDue(missing);
   }
 

@@ -26,6 +26,8 @@ export interface DriverCapabilities {
   /** The driver sets the group of a volume's files. */
   readonly mountGroup: boolean;
   readonly multiWriter: boolean;
+  /** The driver measures what a volume uses. */
+  readonly volumeStats: boolean;
 }
 
 export class CsiDriver {
@@ -85,6 +87,7 @@ export class CsiDriver {
       stages: types.has(Capability.STAGE_UNSTAGE_VOLUME),
       mountGroup: types.has(Capability.VOLUME_MOUNT_GROUP),
       multiWriter: types.has(Capability.SINGLE_NODE_MULTI_WRITER),
+      volumeStats: types.has(Capability.GET_VOLUME_STATS),
     };
   }
 }

@@ -26,10 +26,7 @@ export class SystemdManager implements CgroupManager {
     this.#systemd = systemd;
   }
 
-  /**
-   * The slice has its limits from its start, before a process can enter it. Rejects when systemd does not answer or refuses, and when there is no cgroup
-   * afterwards.
-   */
+  /** A new slice has its limits from its start. Rejects when systemd does not answer or refuses, and when there is no cgroup afterwards. */
   async create(name: CgroupName, resources: CgroupResources): Promise<void> {
     const { unit, parent, path } = toSlice(name);
     const { tree, version } = this.#options;
