@@ -3,6 +3,7 @@
  * each volume. Main supplies what a volume's operation needs, from the pod's claim; the sync pool mounts the published path into containers. The thread
  * starts with the first driver or claim. All its state is in the `vol_data.json` files of the volumes and in the mount table, so it can be started again.
  */
+import type { FilesystemUsage } from '../state/filesystem-table.ts';
 import type { PublishedFolder } from './published-volumes.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
 
@@ -91,14 +92,7 @@ export interface VolumeStatsRequest {
 }
 
 /** What a driver says about the usage of a volume. All are 0 whose unit the driver does not report, as upstream. */
-export interface DriverMeasuredUsage {
-  readonly capacityBytes: number;
-  readonly availableBytes: number;
-  readonly usedBytes: number;
-  readonly inodes: number;
-  readonly inodesFree: number;
-  readonly inodesUsed: number;
-}
+export type DriverMeasuredUsage = Omit<FilesystemUsage, 'readAtMs'>;
 
 export type VolumeStatsReply =
   | { readonly outcome: 'measured'; readonly usage: DriverMeasuredUsage }

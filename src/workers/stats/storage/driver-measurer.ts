@@ -3,6 +3,7 @@
  * The driver measures a volume once it has answered for it. Until then, and where drivers measure nothing, statfs does; upstream has no numbers then.
  */
 import type { DriverMeasuredUsage, VolumeStatsReply } from '../../../shared/contracts/volumes.ts';
+import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
 import type { Clock } from '../../../shared/time/clock.ts';
 
@@ -34,8 +35,9 @@ export class DriverMeasurer<V extends { readonly path: string }> {
   /** Asks about the volumes that are due, and forgets those that are not in the list. Waits for no driver. */
   measureDue(volumes: readonly V[]): void {
     const nowMs = this.#options.clock.monotonic();
-    const newVolume = { dueAtMs: 0, isAsked: false, isMeasured: false };
-    this.#volumes = new Map(volumes.map(({ path }) => [path, this.#volumes.get(path) ?? { ...newVolume }]));
+    this.#volumes = new Map(
+      volumes.map(({ path }) => [path, this.#volumes.get(path) ?? { dueAtMs: 0, isAsked: false, isMeasured: false }]),
+    );
     for (const volume of volumes) {
       const state = this.#volumes.get(volume.path)!;
       if (!state.isAsked && state.dueAtMs <= nowMs) void this.#measure(volume, state);
@@ -50,7 +52,7 @@ export class DriverMeasurer<V extends { readonly path: string }> {
   async #measure(volume: V, state: DriverVolume): Promise<void> {
     const { clock, logger, askDriver, onMeasured, periodMs, random = Math.random } = this.#options;
     state.isAsked = true;
-    const reply = await askDriver(volume).catch((err: unknown): VolumeStatsReply => ({ outcome: 'failed', message: String(err) }));
+    const reply = await askDriver(volume).catch((err: unknown): VolumeStatsReply => ({ outcome: 'failed', message: messageOf(err) }));
     state.isAsked = false;
     // A driver that has just left, or is not there yet, is looked for again in the next round.
     state.dueAtMs = reply.outcome === 'absent' ? 0 : clock.monotonic() + periodMs * (1 + random());
