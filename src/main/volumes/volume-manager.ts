@@ -6,7 +6,7 @@ import type {
   UnpublishedVolumeResult,
   VolumeNotReady,
 } from '../../shared/contracts/published-volumes.ts';
-import type { VolumeReply, VolumesApi } from '../../shared/contracts/volumes.ts';
+import type { SlowGroupChange, VolumeReply, VolumesApi } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
@@ -47,7 +47,7 @@ interface KnownPod {
   /** The keys of all operations of the pod. */
   readonly operations: Set<string>;
   /** The volumes that the volumes thread is publishing. */
-  readonly publishing: Set<PublishedVolume>;
+  readonly publishing: Map<PublishedVolume, Pod>;
   /** By the volume's name in the pod: what it waits for before the volumes thread publishes it. */
   readonly waitingFor: Map<string, string>;
   /** The volumes that were to be attached, by the name of their folder. */
@@ -125,7 +125,15 @@ export class VolumeManager {
     const known = this.#pods.get(uid);
     if (!known) return;
     known.ending.abort();
-    for (const { place } of known.publishing) if ('plugin' in place) void this.unpublish(uid, place);
+    for (const { place } of known.publishing.keys()) if ('plugin' in place) void this.unpublish(uid, place);
+  }
+
+  /** Tells the pod why its volume is not mounted yet. */
+  reportSlowGroupChange({ podUID: uid, target, files }: SlowGroupChange): void {
+    const [pod] = this.#pods.get(uid as PodUID)?.publishing.values() ?? [];
+    if (!pod) return;
+    const message = slowGroupMessage(target.slice(Math.max(0, target.indexOf(uid))), files);
+    this.#options.events.record({ object: podReference(pod), type: 'Warning', reason: 'VolumePermissionChangeInProgress', message });
   }
 
   /** Called when nothing of the pod is left on this node. */
@@ -151,7 +159,7 @@ export class VolumeManager {
     const known = this.#pods.get(uid) ?? {
       published: new Map(),
       operations: new Set(),
-      publishing: new Set(),
+      publishing: new Map(),
       waitingFor: new Map(),
       attaching: new Set(),
       republishable: new Map(),
@@ -173,7 +181,7 @@ export class VolumeManager {
       if (attachment.outcome !== 'attached') return attachment;
       if (known.ending.signal.aborted) return podEnds(volume);
       const { published } = publication;
-      known.publishing.add(published);
+      known.publishing.set(published, pod);
       const reply = await publication
         .publish(this.#options.thread, attachment.publishContext)
         .finally(() => known.publishing.delete(published));
@@ -270,6 +278,15 @@ export class VolumeManager {
 function isPublishedHere({ persistentVolumeClaim, ephemeral, csi }: Volume): boolean {
   return persistentVolumeClaim !== undefined || ephemeral !== undefined || csi !== undefined;
 }
+
+/** Upstream's words (pkg/volume/volume_linux.go). `folder` begins with the pod's UID. */
+function slowGroupMessage(folder: string, files: number | null): string {
+  if (files !== null) return `Setting volume ownership for ${folder}, processed ${files} files.`;
+  return `Setting volume ownership for ${folder} is taking longer than expected, consider using OnRootMismatch - ${groupPolicyDocumentation}`;
+}
+
+const groupPolicyDocumentation =
+  'https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
 
 const noAttachmentNeeded: Attachment = { outcome: 'attached', publishContext: {} };
 

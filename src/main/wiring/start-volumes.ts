@@ -32,7 +32,10 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     state,
     logger: log('volumes'),
     settings: { rootDir, nodeName },
-    onNotification: (notification) => volumesInUse.receive(notification),
+    onNotification: (notification) => {
+      if (notification.type === 'slowGroupChange') volumeManager.reportSlowGroupChange(notification);
+      else volumesInUse.receive(notification);
+    },
   });
   threads.stats.setVolumeStats((request) => thread.volumeStats(request));
   const calls = new PluginsThread({ state, logger: log('plugins') });

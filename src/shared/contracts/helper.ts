@@ -21,11 +21,14 @@ export interface HelperOperations {
    * request.
    */
   removeTree: { request: { path: string }; reply: { removed: boolean } };
-  /** Changes the group of a volume's tree to the fsGroup. */
+  /** Changes the group of a volume's tree to the fsGroup. Reports the files so far each second, and can be canceled. */
   changeOwnership: {
     request: { path: string; fsGroup: number; readOnly: boolean; onlyOnRootMismatch: boolean };
-    /** The files that could not be changed. The walk continues after each. */
-    reply: { failures: number; firstFailure: string | null };
+    /**
+     * The walk continues after each failure. `failures` counts the files that could not be changed, such as those of an NFS server that knows no root;
+     * `unreadable` is the first file or folder that could not be opened.
+     */
+    reply: { failures: number; firstFailure: string | null; unreadable: string | null };
   };
   /** Reads a file of any kind. The content is null when it is longer than `maxBytes`. */
   readFile: { request: { volumePath: string; path: string; maxBytes: number }; reply: { content: string | null } };
@@ -92,6 +95,18 @@ export type HelperRequest = {
   [K in HelperOperation]: { readonly id: number; readonly operation: K; readonly request: HelperOperations[K]['request'] };
 }[HelperOperation];
 
+/** Nobody needs the request any more. It fails, if its operation can be canceled. */
+export interface HelperCancellation {
+  readonly id: number;
+  readonly isCanceled: true;
+}
+
 export type HelperReply =
   | { readonly id: number; readonly reply: HelperOperations[HelperOperation]['reply'] }
   | { readonly id: number; readonly failure: { readonly message: string; readonly code?: string } };
+
+/** How many files a walk has changed. */
+export interface HelperProgress {
+  readonly id: number;
+  readonly files: number;
+}

@@ -123,10 +123,22 @@ export interface VolumeOnNode {
  * The volumes that are on this node; notifications and replies arrive in the order in which the thread posts them. `recovered` comes once after each start
  * of the thread, when all records are read. `areRecordsLost`: a volume is mounted whose record is lost, so any volume may still be in use.
  */
-export type VolumesNotification =
+export type VolumeOnNodeNotification =
   | { readonly type: 'recovered'; readonly volumes: readonly VolumeOnNode[]; readonly areRecordsLost: boolean }
   /** `unused`: no pod on this node uses the volume any more. Its unstage follows, and is repeated until it succeeds. */
   | { readonly type: 'added' | 'unused' | 'removed'; readonly volume: VolumeOnNode };
+
+/** The files of a volume get the pod's fsGroup, and have not got it after half a minute. */
+export interface SlowGroupChange {
+  readonly type: 'slowGroupChange';
+  readonly podUID: string;
+  /** The volume's path in the pod's folder. */
+  readonly target: string;
+  /** Null in the first notification. One with the number of changed files follows each minute. */
+  readonly files: number | null;
+}
+
+export type VolumesNotification = VolumeOnNodeNotification | SlowGroupChange;
 
 export interface VolumesApi {
   /** Resolves when the records are read, after the notification. Rejects when they can't be read. */

@@ -16,9 +16,12 @@ export interface HelperClientOptions {
 }
 
 export interface HelperLimits {
+  /** Of a long operation: since it last changed a file. */
   readonly deadlineMs?: number;
-  /** Ends the wait, not the operation: the deadline still decides whether the process hangs. */
+  /** Ends the wait. Cancels a long operation; the deadline still decides whether the process hangs. */
   readonly signal?: AbortSignal | undefined;
+  /** Called about once a second while a long operation advances. */
+  readonly onProgress?: ((files: number) => void) | undefined;
 }
 
 /** When this many killed processes hang in the kernel, requests fail at once instead of starting more. */
@@ -47,10 +50,10 @@ export class HelperClient {
   async call<K extends HelperOperation>(
     operation: K,
     request: HelperOperations[K]['request'],
-    { deadlineMs = defaultDeadlineMs, signal }: HelperLimits = {},
+    { deadlineMs = defaultDeadlineMs, ...limits }: HelperLimits = {},
   ): Promise<HelperOperations[K]['reply']> {
-    signal?.throwIfAborted();
-    return this.#process().request(operation, request, deadlineMs, signal) as Promise<HelperOperations[K]['reply']>;
+    limits.signal?.throwIfAborted();
+    return this.#process().request(operation, request, { deadlineMs, ...limits }) as Promise<HelperOperations[K]['reply']>;
   }
 
   /** The ID of the process that gets requests now; undefined before the first request. */

@@ -2,8 +2,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { HelperOperation, HelperReply } from '../contracts/helper.ts';
+import type { HelperCancellation, HelperOperation, HelperProgress, HelperReply } from '../contracts/helper.ts';
 import type { Logger } from '../log/logger.ts';
+import type { HelperLimits } from './helper-client.ts';
 
 export interface HelperProcessOptions {
   readonly entry: URL;
@@ -25,12 +26,18 @@ class HelperError extends Error {
 interface PendingRequest {
   readonly settle: (reply: HelperReply) => void;
   readonly fail: (err: Error) => void;
+  /** The deadline. */
   readonly timer: NodeJS.Timeout;
+  readonly onProgress: HelperLimits['onProgress'];
+  /** Of a long operation, as last reported. */
+  files: number;
 }
 
 /** libuv threads of the helper. When all of them hang, the process completes no request. */
 const fileThreads = 16;
 const maxHeapMiB = 64;
+/** A canceled operation that changes files ends with its present one. A caller that went on at once would find the files open. */
+const cancelMs: Partial<Record<HelperOperation, number>> = { changeOwnership: 1000 };
 /** More than all volumes of a full node need at once. */
 const maxPendingRequests = 10_000;
 
@@ -57,7 +64,10 @@ export class HelperProcess {
     });
     this.#logger = logger.child({ helperPid: this.#child.pid });
     this.#logger.debug('helper started');
-    this.#child.on('message', (reply: HelperReply) => this.#onReply(reply));
+    this.#child.on('message', (message: HelperReply | HelperProgress) => {
+      if ('files' in message) this.#onProgress(message);
+      else this.#onReply(message);
+    });
     this.#child.on('error', (err) => {
       this.#failAll(new HelperError(`helper process: ${err.message}`, 'EPIPE'));
       // Without a PID the process never started, and emits no `exit`.
@@ -85,7 +95,11 @@ export class HelperProcess {
     return this.#killed;
   }
 
-  request(operation: HelperOperation, request: unknown, deadlineMs: number, signal?: AbortSignal): Promise<unknown> {
+  request(
+    operation: HelperOperation,
+    request: unknown,
+    { deadlineMs, signal, onProgress }: HelperLimits & { readonly deadlineMs: number },
+  ): Promise<unknown> {
     if (this.#pending.size >= maxPendingRequests)
       return Promise.reject(new HelperError(`${maxPendingRequests} requests wait for the helper`, 'EAGAIN'));
     // Without free descriptors, Node gives a child no channel. The child's 'error' event follows.
@@ -96,11 +110,19 @@ export class HelperProcess {
     const id = this.#nextID++;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#onDeadlineMissed(id, operation, request, deadlineMs), deadlineMs);
-      const abort = () => reject(signal?.reason as Error);
+      const abort = () => {
+        const leave = () => reject(signal?.reason as Error);
+        const waitMs = cancelMs[operation];
+        if (waitMs === undefined) return leave();
+        this.#child.send({ id, isCanceled: true } satisfies HelperCancellation, () => {});
+        setTimeout(leave, waitMs).unref();
+      };
       const removeListener = () => signal?.removeEventListener('abort', abort);
       signal?.addEventListener('abort', abort, { once: true });
       this.#pending.set(id, {
         timer,
+        onProgress,
+        files: 0,
         settle: (reply) => {
           removeListener();
           if ('failure' in reply) reject(new HelperError(reply.failure.message, reply.failure.code));
@@ -136,6 +158,15 @@ export class HelperProcess {
     clearTimeout(pending.timer);
     this.#pending.delete(id);
     return pending;
+  }
+
+  /** The deadline begins again when the operation advances. */
+  #onProgress({ id, files }: HelperProgress): void {
+    const pending = this.#pending.get(id);
+    if (!pending || files <= pending.files) return;
+    pending.files = files;
+    pending.timer.refresh();
+    pending.onProgress?.(files);
   }
 
   #onReply(reply: HelperReply): void {

@@ -4,7 +4,7 @@
  * a volume's path goes through a helper process. Started by main (main/threads/volumes-thread.ts) with the first driver or claim; main/volumes/ is the client.
  */
 import { readFileSync } from 'node:fs';
-import type { VolumeReply, VolumesApi, VolumesWorkerData } from '../../shared/contracts/volumes.ts';
+import type { SlowGroupChange, VolumeReply, VolumesApi, VolumesWorkerData } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { HelperClient } from '../../shared/helper-client/index.ts';
 import { startStorageOperationTimer } from '../../shared/metrics/storage-operation-timer.ts';
@@ -25,10 +25,11 @@ const bootID = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 const drivers = new Map([...workerData.drivers].map(([name, endpoint]) => [name, new CsiDriver(name, endpoint)]));
 const table = new VolumeTable();
 const helper = new HelperClient({ logger });
-const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, drivers, helper, clock, logger });
+const onSlowGroupChange = (change: SlowGroupChange) => postNotification(change);
+const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, drivers, helper, onSlowGroupChange, clock, logger });
 const volumeStats = new CsiVolumeStats({ rootDir, drivers });
 const localHelper = new HelperClient({ logger });
-const localVolumes = new LocalVolumes({ rootDir, helper: localHelper, clock, logger });
+const localVolumes = new LocalVolumes({ rootDir, helper: localHelper, onSlowGroupChange, clock, logger });
 void localVolumes.removeUnused();
 /** The recovery of the records. Operations on CSI volumes wait for the recovery, and fail with its error. */
 const recovered = recoverVolumes({ rootDir, bootID, table, logger }).then(() => table.report(postNotification));

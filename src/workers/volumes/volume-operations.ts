@@ -4,8 +4,8 @@
  * repeated.
  */
 import { mkdir } from 'node:fs/promises';
-import type { HelperClient } from '../../shared/helper-client/index.ts';
-import type { PublishVolumeRequest, UnpublishVolumeRequest, VolumeReply } from '../../shared/contracts/volumes.ts';
+import { changeOwnership, type HelperClient } from '../../shared/helper-client/index.ts';
+import type { PublishVolumeRequest, SlowGroupChange, UnpublishVolumeRequest, VolumeReply } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { KeyedSequence } from '../../shared/concurrency/keyed-sequence.ts';
 import { isFinalError, RpcError } from '../../shared/grpc-client/index.ts';
@@ -30,21 +30,20 @@ export interface VolumeOperationsOptions {
   /** The registered drivers, by name. */
   readonly drivers: ReadonlyMap<string, CsiDriver>;
   readonly helper: Pick<HelperClient, 'call'>;
+  readonly onSlowGroupChange: (change: SlowGroupChange) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /** Upstream's back-off of operations (pkg/util/goroutinemap/exponentialbackoff). */
 const backoff = { initialMs: 500, maxMs: 122_000 };
-/** A tree of a million files takes about a minute. */
-const ownershipDeadlineMs = 10 * 60_000;
 
 export class VolumeOperations {
   readonly #options: VolumeOperationsOptions;
   /** Operations on one volume run one after the other, across pods. */
   readonly #queues = new KeyedSequence<VolumeKey>();
   /** Publications that wait or are under way, by their target. */
-  readonly #pending = new Map<string, { readonly volume: KnownVolume; isCanceled: boolean }>();
+  readonly #pending = new Map<string, { readonly volume: KnownVolume; readonly controller: AbortController }>();
   /** Retries of unstages that have failed, with their back-off. */
   readonly #retries = new Map<KnownVolume, { readonly delayMs: number; readonly cancel: () => void }>();
 
@@ -59,7 +58,8 @@ export class VolumeOperations {
     const { table } = this.#options;
     const volume = table.get(request.driver, request.volumeHandle);
     const target = targetPath(this.#options.rootDir, request.podUID, request.specName);
-    const pending = { volume, isCanceled: false };
+    const pending = { volume, controller: new AbortController() };
+    const { signal } = pending.controller;
     this.#pending.set(target, pending);
     volume.expected += 1;
     table.announce(volume, request.needsAttachment);
@@ -70,14 +70,14 @@ export class VolumeOperations {
     };
     try {
       return await this.#queues.run(keyOf(volume), async () => {
-        if (pending.isCanceled) return failed('SetUp', new Error('the pod ends'));
+        if (signal.aborted) return failed('SetUp', signal.reason);
         try {
           await this.#stage(volume, request);
         } catch (err) {
           return failed('MountDevice', err);
         }
-        if (pending.isCanceled) return failed('SetUp', new Error('the pod ends'));
-        return this.#publish(volume, request).then(
+        if (signal.aborted) return failed('SetUp', signal.reason);
+        return this.#publish(volume, request, signal).then(
           () => ({ outcome: 'done' }) as const,
           (err: unknown) => failed('SetUp', err),
         );
@@ -112,7 +112,7 @@ export class VolumeOperations {
   async #cancel(target: string): Promise<void> {
     const pending = this.#pending.get(target);
     if (!pending) return;
-    pending.isCanceled = true;
+    pending.controller.abort(new Error('the pod ends'));
     await this.#queues.run(keyOf(pending.volume), async () => {});
   }
 
@@ -153,7 +153,7 @@ export class VolumeOperations {
     volume.staged = 'complete';
   }
 
-  async #publish(volume: KnownVolume, request: PublishVolumeRequest): Promise<void> {
+  async #publish(volume: KnownVolume, request: PublishVolumeRequest, signal: AbortSignal): Promise<void> {
     const { rootDir, nodeName, bootID } = this.#options;
     const target = targetPath(rootDir, request.podUID, request.specName);
     const isPublished = volume.published.get(target) === 'complete';
@@ -187,20 +187,28 @@ export class VolumeOperations {
       if (isFinalError(err) && !mayBePublished && (await removeMountFolder(target))) volume.published.delete(target);
       throw err;
     }
-    if (!capabilities.mountGroup) await this.#changeGroup(request, target);
+    if (!capabilities.mountGroup) await this.#changeGroup(request, target, signal);
     await recordCompletion(target, keys, bootID);
     volume.published.set(target, 'complete');
   }
 
   /**
    * Called before the completion is recorded, so that an interrupted walk is repeated together with the driver's call. No container starts before the end of
-   * the walk.
+   * the walk. Files that refuse the group are only logged, as upstream: an NFS server may know no root.
    */
-  async #changeGroup({ fsGroup, volumeHandle }: PublishVolumeRequest, path: string): Promise<void> {
+  async #changeGroup({ podUID, fsGroup, volumeHandle }: PublishVolumeRequest, path: string, signal: AbortSignal): Promise<void> {
     if (!fsGroup?.appliesToFiles) return;
+    const { helper, clock, logger, onSlowGroupChange } = this.#options;
     const request = { path, fsGroup: fsGroup.fsGroup, readOnly: false, onlyOnRootMismatch: fsGroup.onlyOnRootMismatch };
-    const { failures, firstFailure } = await this.#options.helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs });
-    if (failures > 0) throw new Error(`applyFSGroup failed for vol ${volumeHandle}: ${firstFailure} (${failures} files)`);
+    const onSlow = (files: number | null) => onSlowGroupChange({ type: 'slowGroupChange', podUID, target: path, files });
+    const failed = (reason: string) => new Error(`applyFSGroup failed for vol ${volumeHandle}: ${reason}`);
+    const { failures, firstFailure, unreadable } = await changeOwnership(helper, request, { signal, watch: { clock, onSlow } }).catch(
+      (err: unknown) => {
+        throw failed(messageOf(err));
+      },
+    );
+    if (unreadable !== null) throw failed(unreadable);
+    if (failures > 0) logger.warn({ path, fsGroup: fsGroup.fsGroup, failures, err: firstFailure }, 'fsGroup not set on every file');
   }
 
   async #unpublish(volume: KnownVolume, target: string): Promise<void> {

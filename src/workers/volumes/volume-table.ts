@@ -3,7 +3,7 @@
  * whose record is not complete may be mounted: the volume counts as mounted until its unstage has succeeded.
  */
 
-import type { VolumeOnNode, VolumesNotification } from '../../shared/contracts/volumes.ts';
+import type { VolumeOnNode, VolumeOnNodeNotification } from '../../shared/contracts/volumes.ts';
 
 /** A volume handle of a driver. Two persistent volumes with the same handle are one volume. */
 export type VolumeKey = string & { readonly __brand: 'VolumeKey' };
@@ -34,7 +34,7 @@ export class VolumeTable {
   hasLostRecords = false;
   /** True: the record of a staged volume is lost, so any volume may be staged. */
   hasLostStages = false;
-  #post: ((notification: VolumesNotification) => void) | undefined;
+  #post: ((notification: VolumeOnNodeNotification) => void) | undefined;
 
   get(driver: string, volumeHandle: string): KnownVolume {
     const key = volumeKey(driver, volumeHandle);
@@ -51,7 +51,7 @@ export class VolumeTable {
   }
 
   /** Posts what is on the node now, and each change from now on: call this when all records are read. */
-  report(post: (notification: VolumesNotification) => void): void {
+  report(post: (notification: VolumeOnNodeNotification) => void): void {
     this.#post = post;
     post({
       type: 'recovered',

@@ -1,12 +1,13 @@
 /** Pods with claims of folders, disks and paths of this node. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { TestClusterNode } from '../../support/cluster/cluster-node.ts';
 import { createBoundClaim } from '../../support/csi-driver/claims.ts';
 import { parseMountInfo } from '../../../src/shared/linux/mountinfo.ts';
+import { fastTime } from '../../support/kubelet/kubelet-environment.ts';
 import { aBusybox } from '../../support/kubelet/test-node.ts';
 import { waitUntil } from '../../support/runtime/simulated-runtime.ts';
 
@@ -124,6 +125,31 @@ describe('local persistent volumes', () => {
       'FailedMount',
       /^MountVolume\.SetUp failed for volume "pv-.*" : hostPath type check failed: .* is not a directory/,
     );
+  });
+
+  test('a change of the group that takes long is named in an event; one on root mismatch is skipped for the next pod', async () => {
+    mkdirSync(join(host, 'large'));
+    for (let index = 0; index < 60_000; index += 1) writeFileSync(join(host, 'large', String(index)), '');
+    await node.node.stopKubelet();
+    await node.node.startKubelet({ env: fastTime(20) });
+    const volume = await claim('large', { local: { path: join(host, 'large') } });
+    const securityContext = { fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' };
+    const pod = await node.create('large', withClaim('large', 'exec sleep 3600', { securityContext }));
+    await node.untilEvent(
+      'large',
+      'VolumePermissionChangeInProgress',
+      new RegExp(
+        `^Setting volume ownership for ${pod.metadata.uid}/volumes/kubernetes\\.io~local-volume/${volume} is taking longer than expected, consider using OnRootMismatch - https:`,
+      ),
+    );
+    await node.untilRunning('large');
+    assert.equal(await node.exec('large', 'stat -c %g /data /data/59999'), '2000\n2000\n');
+    await node.delete('large');
+    await node.untilGone('large');
+    chownSync(join(host, 'large/0'), 0, 7);
+    await node.create('next', withClaim('large', 'exec sleep 3600', { securityContext }));
+    await node.untilRunning('next');
+    assert.equal(await node.exec('next', 'stat -c %g /data /data/0'), '2000\n7\n');
   });
 
   test('a volume of another node, and one that is not there, are named in events', async () => {

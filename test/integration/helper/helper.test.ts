@@ -19,6 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { readMountsBelow } from '../../../src/shared/linux/mountinfo.ts';
 import { mount } from '../../../src/shared/linux/native.ts';
 import { HelperClient } from '../../../src/shared/helper-client/index.ts';
@@ -212,12 +213,47 @@ test("the group of a volume's tree is changed without following symlinks", async
   assert.deepEqual(await helper.call('changeOwnership', { path, fsGroup: 4242, readOnly: false, onlyOnRootMismatch: false }), {
     failures: 0,
     firstFailure: null,
+    unreadable: null,
   });
   const file = await stat(join(path, 'sub/file'));
   assert.deepEqual([file.gid, file.mode & 0o7777], [4242, 0o660]);
   assert.deepEqual([(await stat(path)).gid, (await stat(path)).mode & 0o2070], [4242, 0o2070]);
   assert.deepEqual([(await stat(outside)).gid, (await stat(outside)).mode & 0o777], [0, 0o600]);
   assert.equal((await lstat(join(path, 'link'))).gid, 4242);
+});
+
+test('a canceled walk stops before the root of its tree has the group', async () => {
+  const path = join(root, 'many');
+  await mkdir(path);
+  await Promise.all(Array.from({ length: 2000 }, (_, index) => writeFile(join(path, String(index)), '')));
+  const stop = new AbortController();
+  const walk = { path, fsGroup: 4242, readOnly: false, onlyOnRootMismatch: false };
+  const canceled = assert.rejects(helper.call('changeOwnership', walk, { signal: stop.signal }), { message: 'canceled' });
+  stop.abort(new Error('not awaited'));
+  await canceled;
+  assert.equal((await stat(path)).gid, 0);
+});
+
+test('an operation that advances keeps its deadline away; one that stands still misses it', async (t) => {
+  const advancing = join(root, 'advancing.mjs');
+  const code = `
+    let files = 0;
+    process.on('message', ({ id, request: { path } }) => {
+      const step = () => {
+        if (files < 15 || path === '/endless') process.send({ id, files: path === '/endless' ? 1 : (files += 1) });
+        else process.send({ id, reply: { failures: 0, firstFailure: null, unreadable: null } });
+      };
+      setInterval(step, 100);
+    });
+    process.on('disconnect', () => process.exit());`;
+  await writeFile(advancing, code);
+  const client = new HelperClient({ logger, entry: pathToFileURL(advancing) });
+  t.after(() => client.close());
+  const counts: number[] = [];
+  const walk = (path: string) => ({ path, fsGroup: 1, readOnly: false, onlyOnRootMismatch: false });
+  await client.call('changeOwnership', walk('/v'), { deadlineMs: 1000, onProgress: (files) => counts.push(files) });
+  assert.deepEqual(counts.at(-1), 15);
+  await assert.rejects(client.call('changeOwnership', walk('/endless'), { deadlineMs: 500 }), { code: 'ETIMEDOUT' });
 });
 
 test('only a regular file of limited size within the volume is read', async () => {

@@ -431,6 +431,7 @@ export const samples: Samples = {
     { type: 'recovered', volumes: [{ driver: 'd', volumeHandle: 'v1', needsAttachment: true }], areRecordsLost: false },
     { type: 'added', volume: { driver: 'd', volumeHandle: 'v1', needsAttachment: true } },
     { type: 'removed', volume: { driver: 'd', volumeHandle: 'v1', needsAttachment: true } },
+    { type: 'slowGroupChange', podUID, target: '/var/lib/kubelet/pods/u/volumes/kubernetes.io~csi/pv1/mount', files: 1000 },
   ],
 
   'server.addresses': [{ request: [], reply: { readOnly: address, secure: null } }],
@@ -616,7 +617,7 @@ export const samples: Samples = {
   'helper.changeOwnership': [
     {
       request: { path: '/p', fsGroup: 1000, readOnly: false, onlyOnRootMismatch: true },
-      reply: { failures: 1, firstFailure: 'EPERM' },
+      reply: { failures: 1, firstFailure: 'EPERM', unreadable: null },
     },
   ],
   'helper.readFile': [{ request: { volumePath: '/v', path: 'p', maxBytes: 10 }, reply: { content: 'ünïcode' } }],

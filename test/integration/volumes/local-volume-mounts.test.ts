@@ -15,12 +15,14 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import type { LocalVolumeRequest } from '../../../src/shared/contracts/volumes.ts';
 import { HelperClient } from '../../../src/shared/helper-client/index.ts';
 import { parseMountInfo } from '../../../src/shared/linux/mountinfo.ts';
+import { mount, MountFlag, unmount } from '../../../src/shared/linux/native.ts';
 import { systemClock as clock } from '../../../src/shared/time/clock.ts';
 import { LocalVolumes } from '../../../src/workers/volumes/local/local-volumes.ts';
 import { deviceMountPath, localTarget } from '../../../src/workers/volumes/local/local-paths.ts';
@@ -36,7 +38,7 @@ const devices: string[] = [];
 
 const mounts = () =>
   parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')).filter(({ mountPoint }) => mountPoint.startsWith(`${rootDir}/`));
-const start = () => new LocalVolumes({ rootDir, helper, clock, logger });
+const start = () => new LocalVolumes({ rootDir, helper, onSlowGroupChange: () => {}, clock, logger });
 
 function request(podUID: string, path: string, more: Partial<LocalVolumeRequest> = {}): LocalVolumeRequest {
   mkdirSync(join(rootDir, 'pods', podUID, 'volumes'), { recursive: true });
@@ -177,6 +179,25 @@ test('the first pod gives the files its group; another group is a warning, and c
   assert.deepEqual(groups(), [2000, 7]);
 });
 
+test('files that refuse the group do not keep the pod from its volume; a folder that cannot be read does', async () => {
+  const path = folder('data');
+  const below = join(path, 'below');
+  mkdirSync(below);
+  await mount('tmpfs', below, 'tmpfs', MountFlag.readOnly, '');
+  const fsGroup = { fsGroup: 2000, onlyOnRootMismatch: false };
+  assert.deepEqual(await volumes.publish(request('a', path, { fsGroup })), done);
+  assert.deepEqual([statSync(join(path, 'f')).gid, statSync(below).gid], [2000, 0]);
+  await end('a');
+  await unmount(below);
+  const server = await open('/dev/fuse', 'r+');
+  await mount('dead', below, 'fuse', 0, `fd=${server.fd},rootmode=40000,user_id=0,group_id=0`);
+  await server.close();
+  const { outcome, message } = (await volumes.publish(request('b', path, { fsGroup }))) as { outcome: string; message: string };
+  await unmount(below);
+  assert.equal(outcome, 'failed');
+  assert.match(message, /^MountVolume\.SetUp failed for volume "pv1" : \S*\/data\/below: ENOTCONN/);
+});
+
 test('a pod that ends while its volume is prepared gets nothing mounted, and ends at once', async () => {
   const path = folder('data');
   const walk = Promise.withResolvers<void>();
@@ -190,7 +211,7 @@ test('a pod that ends while its volume is prepared gets nothing mounted, and end
         ? untilAborted(args[1]?.signal)
         : (helper.call as (...all: unknown[]) => Promise<unknown>)(operation, ...args)) as HelperClient['call'],
   };
-  volumes = new LocalVolumes({ rootDir, helper: slow, clock, logger });
+  volumes = new LocalVolumes({ rootDir, helper: slow, onSlowGroupChange: () => {}, clock, logger });
   const publishing = volumes.publish(request('a', path, { fsGroup: { fsGroup: 2000, onlyOnRootMismatch: false } }));
   const waiting = volumes.publish(request('b', path));
   await walk.promise;

@@ -48,7 +48,17 @@ export class VolumesFixture {
     const table = new VolumeTable();
     const drivers = new Map(hasDriver ? [[driverName, new CsiDriver(driverName, this.driver.options.socket)]] : []);
     await recoverVolumes({ rootDir, bootID, table, logger });
-    const operations = new VolumeOperations({ rootDir, nodeName: 'n1', bootID, table, drivers, helper: this.#helper, clock, logger });
+    const operations = new VolumeOperations({
+      rootDir,
+      nodeName: 'n1',
+      bootID,
+      table,
+      drivers,
+      helper: this.#helper,
+      onSlowGroupChange: () => {},
+      clock,
+      logger,
+    });
     this.#run = { operations, table, drivers };
     return this.#run;
   }

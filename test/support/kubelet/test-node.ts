@@ -155,7 +155,11 @@ export class TestNode {
    * Starts the kubelet, or another one with the same files and ports, and waits until it is healthy.
    * @param program its fields of KubeletConfiguration replace the node's
    */
-  async startKubelet({ executable, configuration = {} }: Partial<KubeletProgram> = {}): Promise<void> {
+  async startKubelet({
+    executable,
+    configuration = {},
+    env = {},
+  }: Partial<KubeletProgram> & { readonly env?: NodeJS.ProcessEnv } = {}): Promise<void> {
     // A restarted kubelet uses the same ports.
     this.#ports ??= { readOnly: await reservePort(), healthz: await reservePort() };
     const config = join(this.folder, 'kubelet.yaml');
@@ -164,7 +168,7 @@ export class TestNode {
     this.#kubelet = startKubelet({
       executable,
       args: [...kubeletArguments({ config, rootDir, nodeName }), '-v=4', ...(this.#options.flags ?? [])],
-      env: kubeletEnvironment({ TEST_NODE_FOLDER: this.folder, ...this.#options.env }),
+      env: kubeletEnvironment({ TEST_NODE_FOLDER: this.folder, ...this.#options.env, ...env }),
       logFile: join(this.folder, 'kubelet.log'),
     });
     // The ports belong to different threads.

@@ -3,7 +3,7 @@
  * volume stays from the moment a pod wants it until it is known to be unstaged, across restarts.
  */
 import { Listeners } from '../../../shared/concurrency/listeners.ts';
-import type { VolumeOnNode, VolumesNotification } from '../../../shared/contracts/volumes.ts';
+import type { VolumeOnNode, VolumeOnNodeNotification } from '../../../shared/contracts/volumes.ts';
 import { uniqueVolumeName } from '../../../shared/kubernetes/attachment-names.ts';
 import { computeVolumesInUse, noLeftMounts, type LeftMounts, type ListedVolumes } from './compute-volumes-in-use.ts';
 
@@ -51,7 +51,7 @@ export class VolumesInUse {
     this.#setOnNode([], false);
   }
 
-  receive(notification: VolumesNotification): void {
+  receive(notification: VolumeOnNodeNotification): void {
     if (notification.type === 'recovered') this.#setOnNode(notification.volumes, notification.areRecordsLost);
     else if (notification.type === 'added') this.#add(notification.volume);
     else if (notification.type === 'unused') this.#unused.add(nameOf(notification.volume));

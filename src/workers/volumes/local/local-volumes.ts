@@ -5,8 +5,8 @@
  */
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import type { HelperOperations } from '../../../shared/contracts/helper.ts';
-import type { HelperClient } from '../../../shared/helper-client/index.ts';
-import type { LocalVolumeRequest, UnpublishVolumeRequest, VolumeReply } from '../../../shared/contracts/volumes.ts';
+import { changeOwnership, type HelperClient } from '../../../shared/helper-client/index.ts';
+import type { LocalVolumeRequest, SlowGroupChange, UnpublishVolumeRequest, VolumeReply } from '../../../shared/contracts/volumes.ts';
 import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
@@ -25,6 +25,7 @@ export interface LocalVolumesOptions {
   readonly rootDir: string;
   /** Serves local volumes only, so that a disk that hangs does not occupy a process that CSI volumes need. */
   readonly helper: Pick<HelperClient, 'call'>;
+  readonly onSlowGroupChange: (change: SlowGroupChange) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -36,11 +37,11 @@ interface Pending {
   binding: Promise<void> | null;
 }
 
+/** `path` has the files, and is mounted at the target. */
+type FSGroupOfFolder = NonNullable<LocalVolumeRequest['fsGroup']> & { readonly path: string; readonly target: string };
 type Source = HelperOperations['inspectVolumeSource']['reply'];
 
 const defaultFsType = 'ext4';
-/** A tree of a million files takes about a minute. */
-const ownershipDeadlineMs = 10 * 60_000;
 /** Upstream's back-off of operations (pkg/util/goroutinemap/exponentialbackoff). */
 const backoff = { initialMs: 500, maxMs: 122_000 };
 /** The most mounts on one path that are unmounted: more than any kubelet makes. */
@@ -125,7 +126,7 @@ export class LocalVolumes {
     pending: Pending,
     begin: (operation: string) => void,
   ): Promise<string | null> {
-    const { rootDir, helper } = this.#options;
+    const { rootDir } = this.#options;
     const { signal } = pending.controller;
     const { specName, readOnly, fsGroup } = request;
     signal.throwIfAborted();
@@ -151,17 +152,26 @@ export class LocalVolumes {
     signal.throwIfAborted();
     const others = podMountsOf(await readMountsBelow('/'), rootDir, path);
     const warning = fsGroup && others.length > 0 ? await this.#groupWarning(request, path, fsGroup.fsGroup) : null;
-    if (fsGroup && !readOnly && others.length === 0) {
-      const walk = { path, fsGroup: fsGroup.fsGroup, readOnly: false, onlyOnRootMismatch: fsGroup.onlyOnRootMismatch };
-      const { failures, firstFailure } = await this.#hanging.run(specName, () =>
-        helper.call('changeOwnership', walk, { deadlineMs: ownershipDeadlineMs, signal }),
-      );
-      if (failures > 0) throw new Error(`applyFSGroup failed for vol ${specName}: ${firstFailure} (${failures} files)`);
-    }
+    if (fsGroup && !readOnly && others.length === 0) await this.#changeGroup(request, { ...fsGroup, path, target }, signal);
     signal.throwIfAborted();
     pending.binding = this.#bind(specName, path, target, options);
     await pending.binding;
     return warning;
+  }
+
+  /** Files that refuse the group are only logged, as upstream. */
+  async #changeGroup(
+    { podUID, specName }: LocalVolumeRequest,
+    { path, target, ...group }: FSGroupOfFolder,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { helper, clock, logger, onSlowGroupChange } = this.#options;
+    const onSlow = (files: number | null) => onSlowGroupChange({ type: 'slowGroupChange', podUID, target, files });
+    const { failures, firstFailure, unreadable } = await this.#hanging.run(specName, () =>
+      changeOwnership(helper, { path, readOnly: false, ...group }, { signal, watch: { clock, onSlow } }),
+    );
+    if (unreadable !== null) throw new Error(unreadable);
+    if (failures > 0) logger.warn({ path, ...group, failures, err: firstFailure }, 'fsGroup not set on every file');
   }
 
   async #bind(specName: string, source: string, target: string, options: readonly string[]): Promise<void> {

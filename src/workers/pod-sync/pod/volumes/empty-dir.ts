@@ -4,6 +4,7 @@
  */
 import { access, mkdir, rm, writeFile } from '../blocking-fs.ts';
 import { dirname, join } from 'node:path';
+import { changeOwnership } from '../../../../shared/helper-client/index.ts';
 import { messageOf } from '../../../../shared/errors/kubelet-error.ts';
 import { podPluginDir } from '../../../../shared/kubernetes/paths.ts';
 import { readMountsBelow } from '../../../../shared/linux/mountinfo.ts';
@@ -116,18 +117,16 @@ export async function applyFSGroup(
   const stopTimer = startStorageOperationTimer('volume_apply_access_control');
   try {
     const request = { path, fsGroup, readOnly, onlyOnRootMismatch: false };
-    const { failures, firstFailure } = await helper.call('changeOwnership', request, { deadlineMs: ownershipDeadlineMs, signal });
+    const { failures, firstFailure, unreadable } = await changeOwnership(helper, request, { signal });
     stopTimer(plugin, true);
-    if (failures > 0) logger.warn({ path, fsGroup, failures, err: firstFailure }, 'fsGroup not set on every file');
+    const problem = unreadable ?? firstFailure;
+    if (problem !== null) logger.warn({ path, fsGroup, failures, err: problem }, 'fsGroup not set on every file');
   } catch (err) {
     stopTimer(plugin, false);
     signal?.throwIfAborted();
     logger.warn({ path, fsGroup, err: messageOf(err) }, 'fsGroup not set');
   }
 }
-
-/** A tree of a million files takes about a minute. */
-const ownershipDeadlineMs = 10 * 60_000;
 
 async function exists(path: string): Promise<boolean> {
   return access(path).then(
