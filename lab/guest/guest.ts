@@ -2,7 +2,7 @@
  * A Debian 12 guest with systemd and cgroup v2 in User Mode Linux: an ordinary process of this host, without KVM. Owns the guest's folder, its
  * throwaway disk and its process. Used by the tests in test/guest. README.md of this folder describes the parts.
  */
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { GuestProcess, type GuestNetwork } from './guest-process.ts';
 
@@ -84,7 +84,7 @@ export class Guest {
     try {
       await done;
     } catch (err) {
-      throw new Error(`in the guest: ${command}`, { cause: err });
+      throw new Error(`in the guest: ${command}\n${this.#progressOf(id)}`, { cause: err });
     }
     const result = {
       code: Number(readFileSync(path('code'), 'utf8')),
@@ -144,6 +144,16 @@ export class Guest {
   async #remove(): Promise<void> {
     await this.#process.kill();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** What the agent has written for a command: no file, it has not read the line; the code, its answer got lost. */
+  #progressOf(id: string): string {
+    const folder = join(this.folder, 'exchange');
+    const written = (suffix: string) => {
+      const path = join(folder, `${id}.${suffix}`);
+      return existsSync(path) ? JSON.stringify(readFileSync(path, 'utf8').slice(0, 1000)) : 'missing';
+    };
+    return `stdout ${written('out')}, stderr ${written('err')}, exit code ${written('code')}`;
   }
 
   #newName(path: string): string {
