@@ -40,7 +40,7 @@ export interface PodHandlersDependencies extends PodAdmitterDependencies {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-/** Adding a hundred pods takes 40 ms; main handles other input in between. */
+/** Adding a hundred pods takes 40 ms, and resizing them longer; main handles other input in between. */
 const maxIterationMs = 5;
 /** Before an update of this many pods, main handles other input: the sources have merged the update in this iteration, which takes 8 ms for 100 pods. */
 const largeUpdatePods = 50;
@@ -75,14 +75,21 @@ export class PodHandlers {
   }
 
   /** Adds the pods, oldest first. When the kubelet starts, these are all pods of the node. */
-  async add(pods: readonly Pod[]): Promise<void> {
-    const { podManager, clock } = this.#deps;
-    if (pods.length >= largeUpdatePods) await yieldToEventLoop();
-    let iterationBeganAtMs = clock.monotonic();
-    for (const pod of pods.toSorted(byCreation)) {
-      this.#contain('adding the pod', pod, () => podManager.set(pod));
+  add(pods: readonly Pod[]): Promise<void> {
+    return this.#forEach(pods.toSorted(byCreation), (pod) => {
+      this.#contain('adding the pod', pod, () => this.#deps.podManager.set(pod));
       // A mirror pod never runs; MirrorPods listens to the pod manager.
       if (!isMirrorPod(pod)) this.start(pod);
+    });
+  }
+
+  /** Handles one pod after the other, in several iterations of the event loop if they take long. */
+  async #forEach(pods: readonly Pod[], handle: (pod: Pod) => void): Promise<void> {
+    const { clock } = this.#deps;
+    if (pods.length >= largeUpdatePods) await yieldToEventLoop();
+    let iterationBeganAtMs = clock.monotonic();
+    for (const pod of pods) {
+      handle(pod);
       if (clock.monotonic() - iterationBeganAtMs < maxIterationMs) continue;
       await nextIteration();
       iterationBeganAtMs = clock.monotonic();
@@ -102,7 +109,7 @@ export class PodHandlers {
     this.#deps.faults.contain(handler, pod, work, () => {
       const newest = this.#deps.podManager.get(uid);
       if (!newest) return this.#deps.faults.forget(uid);
-      if (this.#deps.podStates.isKnown(uid)) this.update([newest]);
+      if (this.#deps.podStates.isKnown(uid)) void this.update([newest]);
       else this.start(newest);
     });
   }
@@ -129,8 +136,8 @@ export class PodHandlers {
     if (pod) this.#contain('starting the pod', pod, () => this.#start(pod, attempt));
   }
 
-  update(pods: readonly Pod[]): void {
-    for (const pod of pods) this.#contain('updating the pod', pod, () => this.#update(pod));
+  update(pods: readonly Pod[]): Promise<void> {
+    return this.#forEach(pods, (pod) => this.#contain('updating the pod', pod, () => this.#update(pod)));
   }
 
   #update(pod: Pod): void {
@@ -178,13 +185,13 @@ export class PodHandlers {
   }
 
   /** Only the status of the pods has changed in the source. */
-  reconcile(pods: readonly Pod[]): void {
-    for (const pod of pods) {
+  reconcile(pods: readonly Pod[]): Promise<void> {
+    return this.#forEach(pods, (pod) =>
       this.#contain('reconciling the pod', pod, () => {
         this.#deps.podManager.set(pod);
         this.#deps.podWorkers.reconcile(this.#deps.allocationManager.updatePodFromAllocation(pod));
-      });
-    }
+      }),
+    );
   }
 }
 

@@ -23,6 +23,7 @@ import {
   type PodSource,
   type PodUpdate,
 } from './merge-pods.ts';
+import { splitChanges } from './split-changes.ts';
 
 export interface PodConfigOptions {
   /** All sources. Until each has reported once, no pod counts as removed. */
@@ -77,8 +78,8 @@ export class PodConfig {
   }
 
   /**
-   * Returns the updates since the last call, in the order in which they must be handled. The first report of a source without pods is an ADD
-   * of no pods.
+   * Returns the updates since the last call, in the order in which they must be handled. Of many changes a part comes with the next call, which another
+   * report requests. The first report of a source without pods is an ADD of no pods.
    */
   take(): PodUpdate[] {
     const reports = [...this.#reported];
@@ -99,7 +100,12 @@ export class PodConfig {
 
   #mergeChanges(source: PodSource, changes: SourceChanges): readonly PodUpdate[] {
     const knownPods = this.#pods.get(source) ?? new Map<PodUID, Pod>();
-    const { pods, updates, faults } = mergeChanges(knownPods, source, changes, this.#seenAt());
+    const { now, later } = splitChanges(changes, knownPods);
+    if (later.size > 0) {
+      this.#reported.set(source, { snapshot: null, changes: later, recreated: new Set() });
+      this.#options.onReport();
+    }
+    const { pods, updates, faults } = mergeChanges(knownPods, source, now, this.#seenAt());
     this.#report(faults);
     for (const [uid, pod] of pods) {
       if (pod) knownPods.set(uid, pod);

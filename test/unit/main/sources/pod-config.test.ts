@@ -94,6 +94,7 @@ const named = (name: string, { uid = `uid-${name}`, resourceVersion = '1', phase
 const changes = (...pods: (Pod | PodUID)[]) =>
   new Map(pods.map((pod) => (typeof pod === 'string' ? ([pod, null] as const) : ([podUID(pod), pod] as const))));
 const taken = (config: PodConfig) => config.take().map(({ op, pods }) => `${op} ${pods.map(({ metadata }) => metadata.uid).join(' ')}`);
+const uids = (names: readonly string[]) => names.map((name) => `uid-${name}`).join(' ');
 const gone = (name: string) => `uid-${name}` as PodUID;
 
 test('reported changes are applied, and all other pods stay', () => {
@@ -152,6 +153,26 @@ test('the change of one pod reads no other pod, nor does a list of pods with kno
   config.set('http', [...all.slice(0, 7), named('p7', { resourceVersion: '2' }), ...all.slice(8)]);
   assert.deepEqual(config.take(), []);
   assert.equal(reads, readsOfOne);
+});
+
+test('of many updates a part waits for the next take, and starts and ends of other pods do not wait', () => {
+  const { config, reports } = aPodConfig();
+  const names = Array.from({ length: 25 }, (_, index) => `p${index}`);
+  config.set(
+    'http',
+    names.map((name) => named(name)),
+  );
+  config.take();
+  const updated = (name: string): Pod => ({ ...named(name, { resourceVersion: '2' }), spec: { containers: [], nodeName: 'n1' } });
+  config.change('http', changes(...names.map(updated)));
+  const before = reports.count;
+  assert.deepEqual(taken(config), [`UPDATE ${uids(names.slice(0, 10))}`]);
+  assert.equal(reports.count, before + 1);
+  const ending = { ...updated('p24'), metadata: { ...updated('p24').metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+  config.change('http', changes(named('new'), gone('p23'), ending));
+  assert.deepEqual(taken(config), [`REMOVE uid-p23`, 'ADD uid-new', `UPDATE ${uids(names.slice(10, 20))}`, 'DELETE uid-p24']);
+  assert.deepEqual(taken(config), [`UPDATE ${uids(names.slice(20, 23))}`]);
+  assert.deepEqual(taken(config), []);
 });
 
 test('sources are ready when a report of each was handled', () => {
