@@ -21,6 +21,7 @@ import {
   untilReady,
   type JoiningNode,
 } from '../../support/cluster/bootstrap.ts';
+import { ChangeOverClaims } from '../../support/cluster/change-over-claims.ts';
 import { isReady, kindOf, readyProbe, startWorkloads, type WorkloadHost } from '../../support/cluster/change-over-workloads.ts';
 import { privateCluster, type TestCluster } from '../../support/cluster/control-plane.ts';
 import { openResizes } from '../../support/cluster/open-resizes.ts';
@@ -48,13 +49,18 @@ test('a node with 100 pods changes over from the Go kubelet and back', async (t)
 
   await node.startKubelet(goKubelet);
   await untilReady(host.cluster, host.joining);
+  const claims = await ChangeOverClaims.start(t, host);
   await startWorkloads(host, 'go');
-  const taken = await changeOver(host, 'go', {});
+  await claims.createStatefulSet('go');
+  const taken = await changeOver(host, claims, 'go', {});
+  assert.equal(await claims.replacePod('go'), 'go-claims-0\ngo-claims-0\n');
 
   await startWorkloads(host, 'own');
+  await claims.createStatefulSet('own');
   assert.ok(pods.all().length >= 100, `${pods.all().length} pods`);
   await sleep(goGraceMs);
-  const returned = await changeOver(host, 'own', goKubelet);
+  const returned = await changeOver(host, claims, 'own', goKubelet);
+  assert.equal(await claims.replacePod('own'), 'own-claims-0\nown-claims-0\n');
   assert.deepEqual({ taken, returned }, { taken: [], returned: [] });
 });
 
@@ -93,7 +99,7 @@ function hostAddress(): string {
 const passing = ['crashing', 'initializing', 'terminating', 'job'];
 
 /** Replaces the kubelet. Returns how the node differs from what the previous kubelet has left. */
-async function changeOver(host: Host, prefix: string, next: Partial<KubeletProgram>): Promise<string[]> {
+async function changeOver(host: Host, claims: ChangeOverClaims, prefix: string, next: Partial<KubeletProgram>): Promise<string[]> {
   const { cluster, joining, node, pods, namespace, shared } = host;
   const stable = pods.all().filter((pod) => !passing.some((kind) => kindOf(pod).startsWith(kind)));
   const uids = new Set(stable.map((pod) => pod.metadata.annotations?.['kubernetes.io/config.mirror'] ?? pod.metadata.uid));
@@ -111,6 +117,7 @@ async function changeOver(host: Host, prefix: string, next: Partial<KubeletProgr
   await pods.create(aManifest(resized, spec, { namespace }));
   const created = await pods.until(resized, 'is ready', isReady);
   const open = await openResizes(host, prefix);
+  const claimed = await claims.snapshot();
 
   await node.stopKubelet();
   await node.startKubelet(next);
@@ -118,7 +125,7 @@ async function changeOver(host: Host, prefix: string, next: Partial<KubeletProgr
   await pods.until(`late-${prefix}`, 'is ready', isReady, startTimeoutMs);
   await sleep(watchedMs);
 
-  const problems = changesBetween(before.node, await snapshotOf(node, uids));
+  const problems = [...changesBetween(before.node, await snapshotOf(node, uids)), ...(await claims.changesSince(claimed))];
   const isComparable = next.executable === undefined ? () => true : isComparableUnderGo;
   for (const old of stable.filter(isComparable))
     for (const pod of pods.allSeen().slice(seen))

@@ -6,30 +6,37 @@
  *   after(() => driver.destroy());
  */
 import { join } from 'node:path';
-import type { TestClusterNode } from '../cluster/cluster-node.ts';
+import type { ApiClient } from '../../../lab/control-plane/control-plane-api.ts';
+import type { TestNode } from '../kubelet/test-node.ts';
 import type { CsiDriverOptions } from './options.ts';
 import { TestCsiDriver } from './test-csi-driver.ts';
 
 const path = '/apis/storage.k8s.io/v1/csidrivers';
 
-export class ClusterCsiDriver extends TestCsiDriver {
-  readonly #node: TestClusterNode;
+/** The node with the driver. */
+export interface DriverHost {
+  readonly node: Pick<TestNode, 'rootDir' | 'folder'>;
+  readonly api: ApiClient;
+}
 
-  private constructor(node: TestClusterNode, options: CsiDriverOptions) {
+export class ClusterCsiDriver extends TestCsiDriver {
+  readonly #host: DriverHost;
+
+  private constructor(host: DriverHost, options: CsiDriverOptions) {
     super(options);
-    this.#node = node;
+    this.#host = host;
   }
 
   /** @param spec of the CSIDriver, which is created now */
   static async create(
-    node: TestClusterNode,
+    host: DriverHost,
     name: string,
     spec: object,
     options: Omit<CsiDriverOptions, 'name' | 'socket' | 'registrationSocket' | 'stateDir'>,
   ): Promise<ClusterCsiDriver> {
-    const { rootDir, folder } = node.node;
-    await node.api.create(path, { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name }, spec });
-    return new ClusterCsiDriver(node, {
+    const { rootDir, folder } = host.node;
+    await host.api.create(path, { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name }, spec });
+    return new ClusterCsiDriver(host, {
       ...options,
       name,
       socket: join(rootDir, 'plugins', name, 'csi.sock'),
@@ -40,7 +47,7 @@ export class ClusterCsiDriver extends TestCsiDriver {
 
   /** Also deletes the CSIDriver. */
   async destroy(): Promise<void> {
-    await this.#node.api.delete(`${path}/${this.options.name}`).catch(() => {});
+    await this.#host.api.delete(`${path}/${this.options.name}`).catch(() => {});
     await this.stop();
   }
 }
