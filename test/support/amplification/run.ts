@@ -7,6 +7,7 @@
  * With --each, a batch is one pod. With --part=1/8, only each eighth field runs. With --sample, ten fields run without a search. Prints the table of the worst fields, and exits with 1 when a bound is missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ensureControlPlane } from '../../../lab/programs/control-plane.ts';
 import { TestClusterNode } from '../cluster/cluster-node.ts';
 import { missedBounds, renderCosts, worstFields, type FieldCost } from './bounds.ts';
 import { growingFields, nameOf } from './fields.ts';
@@ -32,6 +33,8 @@ const warmUpPods = 10;
 const quietMs = 40_000;
 const parallelTries = 4;
 
+// Programs that are missing take minutes to build.
+await ensureControlPlane(console.log);
 const startedAtMs = performance.now();
 const node = await TestClusterNode.start('amplification');
 process.once('SIGTERM', () => void node.destroy().finally(() => process.exit(1)));

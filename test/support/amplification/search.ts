@@ -1,5 +1,8 @@
 /** How the amplification test finds what it needs to know with few tries. The tries are given, so that the search is tested without a cluster. */
 
+/** Between two sizes that are tried. */
+const growth = 4;
+
 /**
  * Returns the largest size that is admitted, within a sixteenth, or 0. A larger size is never admitted when a smaller one is not.
  *
@@ -10,11 +13,16 @@ export async function largestAdmitted(
   minBytes: number,
   isAdmitted: (bytes: number) => Promise<boolean>,
 ): Promise<number> {
-  // A refusal of much costs the API server an error message with all of it.
-  if (!(await isAdmitted(minBytes))) return 0;
-  if (await isAdmitted(maxBytes)) return maxBytes;
-  let low = minBytes;
-  let high = maxBytes;
+  let low = 0;
+  let high = minBytes;
+  // Upwards: a refusal of much costs the API server an error message with all of it, and some checks compare each element with all others. Such a request goes
+  // on when its client has left, and twenty of them take all memory.
+  while (await isAdmitted(high)) {
+    low = high;
+    if (low === maxBytes) return low;
+    high = Math.min(low * growth, maxBytes);
+  }
+  if (low === 0) return 0;
   while (high - low > Math.max(low / 16, 1)) {
     const middle = Math.floor((low + high) / 2);
     if (await isAdmitted(middle)) low = middle;
