@@ -10,11 +10,11 @@ import type { Clock } from '../../shared/time/clock.ts';
 /** The delay after a failed write. The disk may be full: eviction tries to free space every ten seconds. */
 const retryDelayMs = 10_000;
 /**
- * The pauses between successive writes, which collect changes: a hundred resizes that arrive within a second need only eight writes. The first two writes
+ * The pauses between successive writes, which collect changes: a hundred resizes that arrive within two seconds need only ten writes. The first two writes
  * of a burst do not wait.
  */
-const pausesMs = [0, 0, 20, 40, 80, 160, 320] as const;
-/** A write that begins later than this after the end of the last one is not a successive write: it begins a new burst. */
+const pausesMs = [0, 0, 20, 40, 80, 160, 320, 640] as const;
+/** A write that begins later than this after the end of the last one, and later than after the last pause, begins a new burst. */
 const quietMs = 50;
 
 export interface CheckpointWriterOptions {
@@ -120,8 +120,9 @@ export class CheckpointWriter {
   async #pause(): Promise<void> {
     const { clock } = this.#options;
     const sinceMs = clock.monotonic() - this.#lastEndMs;
-    this.#successive = sinceMs > quietMs ? 0 : this.#successive + 1;
-    const leftMs = (pausesMs[this.#successive] ?? pausesMs.at(-1)!) - sinceMs;
+    const isNewBurst = sinceMs > Math.max(quietMs, pausesMs[this.#successive]!);
+    this.#successive = isNewBurst ? 0 : Math.min(this.#successive + 1, pausesMs.length - 1);
+    const leftMs = pausesMs[this.#successive]! - sinceMs;
     if (leftMs <= 0 || this.#isClosing) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(leftMs, resolve);
