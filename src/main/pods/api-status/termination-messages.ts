@@ -2,6 +2,7 @@
  * Truncates termination messages so that those of all containers of a pod take at most 12 KB together, in equal shares (upstream
  * normalizeStatus, MaxPodTerminationMessageLogLength).
  */
+import { firstBytes } from '../../../shared/errors/first-bytes.ts';
 import type { ContainerState, ContainerStatus, Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
 
 const maxBytes = 12 * 1024;
@@ -34,12 +35,4 @@ function truncateState(state: ContainerState, bytes: number): ContainerState {
   const message = state.terminated?.message;
   if (message === undefined || Buffer.byteLength(message) <= bytes) return state;
   return { terminated: { ...state.terminated!, message: firstBytes(message, bytes) } };
-}
-
-/** Cuts at a character boundary: in UTF-8, all bytes of a character but the first have the bits 10xxxxxx. */
-function firstBytes(text: string, bytes: number): string {
-  const buffer = Buffer.from(text);
-  let end = bytes;
-  while (end > 0 && (buffer[end]! & 0xc0) === 0x80) end -= 1;
-  return buffer.toString('utf8', 0, end);
 }
