@@ -21,6 +21,7 @@ import { claimOfVolume } from './claims/claim-of-volume.ts';
 import { Operations } from './operations.ts';
 import type { AttachableVolume, Publication, Publisher } from './persistent-volumes/persistent-volume-kind.ts';
 import { resolvePublication, standalone, type PublicationSources } from './persistent-volumes/resolve-publication.ts';
+import { slowGroupMessage } from './slow-group-message.ts';
 
 export interface VolumeManagerOptions extends PublicationSources {
   readonly thread: Publisher & Pick<VolumesApi, 'unpublishVolume'>;
@@ -278,15 +279,6 @@ export class VolumeManager {
 function isPublishedHere({ persistentVolumeClaim, ephemeral, csi }: Volume): boolean {
   return persistentVolumeClaim !== undefined || ephemeral !== undefined || csi !== undefined;
 }
-
-/** Upstream's words (pkg/volume/volume_linux.go). `folder` begins with the pod's UID. */
-function slowGroupMessage(folder: string, files: number | null): string {
-  if (files !== null) return `Setting volume ownership for ${folder}, processed ${files} files.`;
-  return `Setting volume ownership for ${folder} is taking longer than expected, consider using OnRootMismatch - ${groupPolicyDocumentation}`;
-}
-
-const groupPolicyDocumentation =
-  'https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
 
 const noAttachmentNeeded: Attachment = { outcome: 'attached', publishContext: {} };
 
