@@ -52,6 +52,7 @@ export function createApiStatusCache({
       podResources: featureGates.enabled('InPlacePodLevelResourcesVerticalScaling'),
       stopSignals: featureGates.enabled('ContainerStopSignals'),
       imageVolumeRefs: featureGates.enabled('ImageVolumeWithDigest'),
+      volumeHealth: featureGates.enabled('CSIVolumeHealth'),
     },
     clock,
     logger: log('pod-statuses'),

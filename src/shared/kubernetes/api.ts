@@ -51,6 +51,8 @@ export type ResourceRequirements = NonNullable<Container['resources']>;
 export type PodSecurityContext = NonNullable<PodSpec['securityContext']>;
 export type SecurityContext = NonNullable<Container['securityContext']>;
 export type ContainerState = NonNullable<ContainerStatus['state']>;
+export type PodVolumeHealth = NonNullable<PodStatus['volumeHealth']>[number];
+export type VolumeHealthCondition = NonNullable<PodVolumeHealth['healthConditions']>[number];
 /** The object that an event refers to. */
 export interface ObjectReference {
   readonly kind: string;

@@ -73,3 +73,17 @@ declare module '@kubernetes/client-node/dist/gen/models/V1GRPCAction.js' {
     mode?: string;
   }
 }
+declare module '@kubernetes/client-node/dist/gen/models/V1PodStatus.js' {
+  interface V1PodStatus {
+    volumeHealth?: NodeVolumeHealth[];
+  }
+}
+
+/** Upstream's PodVolumeHealth. */
+interface NodeVolumeHealth {
+  /** The name of the volume in the pod. */
+  name: string;
+  /** Empty: the volume was unhealthy, and is not any more. */
+  healthConditions?: { status: 'Inaccessible' | 'DataLoss' | 'Degraded'; reason: string; message?: string }[];
+  lastTransitionTime?: Date;
+}

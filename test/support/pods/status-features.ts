@@ -17,6 +17,7 @@ export function statusFeaturesWith(values: Partial<StatusFeatures> = {}): Status
     podResources: gates.enabled('InPlacePodLevelResourcesVerticalScaling'),
     stopSignals: gates.enabled('ContainerStopSignals'),
     imageVolumeRefs: gates.enabled('ImageVolumeWithDigest'),
+    volumeHealth: gates.enabled('CSIVolumeHealth'),
     ...values,
   };
 }

@@ -10,7 +10,7 @@ import type { NodeInfo } from '../../../shared/contracts/node-info.ts';
 import type { PodSyncReport, WaitingReason } from '../../../shared/contracts/pod-sync/result.ts';
 import type { RuntimePodStatus } from '../../../shared/contracts/runtime-status.ts';
 import { contain, faultText, reportFault } from '../../../shared/faults/contain.ts';
-import type { Pod, PodStatus } from '../../../shared/kubernetes/api.ts';
+import type { Pod, PodStatus, VolumeHealthCondition } from '../../../shared/kubernetes/api.ts';
 import { podUID, type PodUID } from '../../../shared/kubernetes/ids.ts';
 import { qosClass } from '../../../shared/kubernetes/qos-class.ts';
 import type { Logger } from '../../../shared/log/logger.ts';
@@ -29,6 +29,7 @@ import { isMirrorOf } from '../static/mirror-pod.ts';
 import type { AllocatedPod, PodResizeConditions } from '../../allocation/index.ts';
 import { haveContainersEnded, type PodLifecycle } from '../lifecycle/pod-lifecycle.ts';
 import { isPodRunning } from '../pod-running.ts';
+import { withVolumeHealth } from './volume-health.ts';
 import type { ProbeManager } from '../../probes/index.ts';
 
 /** A pod's status, with the facts that decide when it may be reported. */
@@ -200,6 +201,15 @@ export class ApiStatusCache {
     if (!entry || isDeepStrictEqual(entry.podCgroup ?? null, podCgroup)) return false;
     entry.podCgroup = podCgroup;
     return true;
+  }
+
+  /** Shows the health of a volume of the pod, as its driver reports it. Does nothing for a pod without a status. */
+  setVolumeHealth(pod: Pod, volumeName: string, conditions: readonly VolumeHealthCondition[]): void {
+    const entry = this.#entries.get(podUID(pod));
+    if (!entry) return;
+    const { status } = entry;
+    const volumeHealth = withVolumeHealth(status.volumeHealth, volumeName, conditions, toApiTime(this.#deps.clock.now()));
+    if (volumeHealth && volumeHealth !== status.volumeHealth) this.#set(pod, { ...entry, status: { ...status, volumeHealth } });
   }
 
   /** Sets one container's waiting reason during a sync. */

@@ -40,6 +40,8 @@ export interface StatusFeatures {
   readonly stopSignals: boolean;
   /** Gate ImageVolumeWithDigest. */
   readonly imageVolumeRefs: boolean;
+  /** Gate CSIVolumeHealth: the kubelet owns the field `volumeHealth`. */
+  readonly volumeHealth: boolean;
 }
 
 export interface ApiStatusInput extends StatusFeatures {
@@ -122,6 +124,7 @@ export function generateApiPodStatus(given: ApiStatusInput): PodStatus {
     containerStatuses: containers.containerStatuses,
     ...(containers.ephemeralContainerStatuses.length > 0 ? { ephemeralContainerStatuses: containers.ephemeralContainerStatuses } : {}),
     qosClass: previousStatus?.qosClass ?? qosClass(pod),
+    ...(given.volumeHealth && previousStatus?.volumeHealth && { volumeHealth: previousStatus.volumeHealth }),
     ...(given.podResources &&
       podResourcesStatus({
         pod,

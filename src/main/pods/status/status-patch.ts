@@ -86,6 +86,8 @@ export function statusPatch(base: Pod, next: PodStatus): StatusPatch | null {
   const changes: Record<string, unknown> = {};
   for (const field of ownFields) if (!isSame(previousStatus[field], next[field])) changes[field] = next[field] ?? null;
   for (const field of lastingFields) if (next[field] !== undefined && previousStatus[field] !== next[field]) changes[field] = next[field];
+  // A list that the server replaces. It is kept when it is absent: without its feature gate the kubelet does not own it.
+  if (next.volumeHealth && !isSame(previousStatus.volumeHealth, next.volumeHealth)) changes['volumeHealth'] = next.volumeHealth;
   for (const field of addressLists) {
     const addresses = next[field] ?? (field === 'hostIPs' ? previousStatus[field] : []) ?? [];
     if (!isSame(previousStatus[field], addresses)) changes[field] = [...addresses, { $patch: 'replace' }];

@@ -115,7 +115,7 @@ export class StatusWriter {
       entry.ignoredPatch = isWithoutEffect
         ? { text: JSON.stringify(patch.status), resourceVersion }
         : ignoredPatchOf(entry.response, update);
-      this.#log(entry).debug({ patch }, 'Status for pod updated successfully');
+      this.#log(entry).debug({ patch: withoutDriverTexts(patch) }, 'Status for pod updated successfully');
     }
     const uid = podUID(update.pod);
     const { timelines } = this.#deps;
@@ -169,6 +169,12 @@ function reportedStatus({ metadata, status = {} }: Pod, update: StatusUpdate): P
  */
 export function canBeDeleted(target: Pod, isFinished: boolean): boolean {
   return isFinished && isDeleted(target) && isTerminalPhase(target.status?.phase);
+}
+
+/** Drivers choose the texts of volumes' health, which may have a part of a secret. */
+function withoutDriverTexts({ metadata, status }: StatusPatch): StatusPatch {
+  const { volumeHealth: _, ...rest } = status;
+  return { metadata, status: rest };
 }
 
 /** The part of the update that the response to its patch lacks. */

@@ -70,6 +70,11 @@ const nodeAllocatableResourceClaimStatus = struct({
   containers: list(text),
   resources: map(quantity),
 });
+const podVolumeHealth = struct({
+  name: always(text),
+  healthConditions: list(struct({ status: always(text), reason: always(text), message: text })),
+  lastTransitionTime: pointer(time),
+});
 
 export const podStatus = struct({
   observedGeneration: int64,
@@ -93,4 +98,5 @@ export const podStatus = struct({
   nodeAllocatableResourceClaimStatuses: list(nodeAllocatableResourceClaimStatus),
   allocatedResources: map(quantity),
   resources: pointer(resourceRequirements),
+  volumeHealth: list(podVolumeHealth),
 });

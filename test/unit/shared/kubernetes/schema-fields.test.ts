@@ -32,7 +32,7 @@ function differences(schema: Schema, type: string, path: string): string[] {
 }
 
 /** Of src/shared/kubernetes/newer-fields.ts: the client library has those of v1.36. */
-const newerFields = [
+const newerSpecFields = [
   ...['containers', 'ephemeralContainers', 'initContainers'].flatMap((list) => [
     `${list}[].volumeMounts[].bindMountOptions`,
     ...['postStart', 'preStop'].map((hook) => `${list}[].lifecycle.${hook}.httpGet.protocol`),
@@ -49,6 +49,7 @@ const newerFields = [
   ]),
   ...['clusterTrustBundle', 'podCertificate', 'serviceAccountToken'].map((kind) => `volumes[].projected.sources[].${kind}.user`),
 ].map((path) => `pod.spec.${path} is not in the API`);
+const newerFields = [...newerSpecFields, 'pod.status.volumeHealth is not in the API'];
 
 test('the schema of a pod has the fields of the API', () => {
   // Only the API server uses them, and each pod has many.

@@ -42,6 +42,26 @@ test('each change reaches the sink once, with whether containers may still run',
   );
 });
 
+test('the health of a volume is shown at once, and stays in later statuses, also of the next kubelet, while its gate is on', () => {
+  const { statuses, updates } = aCache({ volumeHealth: true });
+  const slow = { status: 'Degraded', reason: 'SlowPath' } as const;
+  statuses.setVolumeHealth(aPod(), 'data', [slow]);
+  assert.equal(updates.length, 0);
+  statuses.regenerate(aPod(), running, syncing);
+  for (let times = 0; times < 2; times += 1) statuses.setVolumeHealth(aPod(), 'data', [slow]);
+  const shown = statuses.get(uid)?.volumeHealth;
+  assert.deepEqual(
+    shown?.map(({ name, healthConditions }) => [name, healthConditions]),
+    [['data', [slow]]],
+  );
+  assert.equal(updates.length, 2);
+  statuses.regenerate(aPod(), null, syncing);
+  assert.equal(updates.at(-1)?.status.volumeHealth, shown);
+  const stored = aPod({ status: { phase: 'Running', volumeHealth: shown } });
+  assert.equal(aCache({ volumeHealth: true }).statuses.regenerate(stored, running, syncing).volumeHealth, shown);
+  assert.equal(aCache().statuses.regenerate(stored, running, syncing).volumeHealth, undefined);
+});
+
 test('a pod that never started and has nothing in the runtime has no running containers', () => {
   const { statuses, updates } = aCache();
   statuses.regenerate(aPod(), null, { state: 'syncing', started: false });

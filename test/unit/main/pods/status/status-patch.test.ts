@@ -77,6 +77,34 @@ table('the phase on the server never leaves a terminal phase', (row) => {
   }
 });
 
+const unhealthy: PodStatus['volumeHealth'] = [
+  {
+    name: 'data',
+    healthConditions: [{ status: 'Degraded', reason: 'SlowPath', message: 'x' }],
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  },
+];
+const healthyAgain: PodStatus['volumeHealth'] = [{ name: 'data', healthConditions: [], lastTransitionTime: '2026-02-02T00:00:00Z' }];
+table('the health of volumes', (row) => {
+  const cases: [name: string, base: PodStatus['volumeHealth'], next: PodStatus['volumeHealth'], want: object | undefined][] = [
+    ['is written as a whole', undefined, unhealthy, { volumeHealth: unhealthy }],
+    ['is replaced', unhealthy, healthyAgain, { volumeHealth: healthyAgain }],
+    ['of another writer is corrected', healthyAgain, unhealthy, { volumeHealth: unhealthy }],
+    ['is not written again', unhealthy, unhealthy, undefined],
+    [
+      'is not written again to a server that omits empty lists',
+      [{ name: 'data', lastTransitionTime: '2026-02-02T00:00:00Z' }],
+      healthyAgain,
+      undefined,
+    ],
+    ['that the kubelet does not own is kept', unhealthy, undefined, undefined],
+  ];
+  for (const [name, base, next, want] of cases) {
+    const withHealth = (volumeHealth: PodStatus['volumeHealth']) => ({ ...running, ...(volumeHealth && { volumeHealth }) });
+    row(name, () => assert.deepEqual(patchOf(withHealth(base), withHealth(next))?.status, want));
+  }
+});
+
 test('an unchanged status is not written', () => {
   assert.equal(patchOf(running, running), null);
 });
