@@ -3,7 +3,10 @@ import type {
   DriverReply,
   LocalVolumeRequest,
   PublishVolumeRequest,
+  StorageHealthReply,
   UnpublishVolumeRequest,
+  VolumeHealthReply,
+  VolumeHealthRequest,
   VolumeReply,
   VolumeStatsReply,
   VolumeStatsRequest,
@@ -70,6 +73,12 @@ export class VolumesThread {
   }
   volumeStats(request: VolumeStatsRequest): Promise<VolumeStatsReply> {
     return this.#lazy.thread.call(async (api) => await api.volumeStats(request), { deadlineMs: null });
+  }
+  volumeHealth(request: VolumeHealthRequest): Promise<VolumeHealthReply> {
+    return this.#lazy.thread.call(async (api) => await api.volumeHealth(request), { deadlineMs: null });
+  }
+  storageHealth(driver: string): Promise<StorageHealthReply> {
+    return this.#lazy.thread.call(async (api) => await api.storageHealth(driver), { deadlineMs: null });
   }
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply> {
     return this.#lazy.thread.call(async (api) => await api.unpublishVolume(request), { deadlineMs: null, retry: true });

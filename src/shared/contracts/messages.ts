@@ -172,6 +172,8 @@ export const messages = {
   'volumes.publishLocalVolume': request('main', 'volumes'),
   'volumes.checkHostPath': request('main', 'volumes'),
   'volumes.volumeStats': request('main', 'volumes'),
+  'volumes.volumeHealth': request('main', 'volumes'),
+  'volumes.storageHealth': request('main', 'volumes'),
   'volumes.unpublishVolume': request('main', 'volumes'),
   'volumes.close': request('main', 'volumes'),
   'volumes.events': notification('volumes'),

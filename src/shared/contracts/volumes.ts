@@ -3,6 +3,7 @@
  * each volume. Main supplies what a volume's operation needs, from the pod's claim; the sync pool mounts the published path into containers. The thread
  * starts with the first driver or claim. All its state is in the `vol_data.json` files of the volumes and in the mount table, so it can be started again.
  */
+import type { VolumeHealthCondition } from '../kubernetes/api.ts';
 import type { FilesystemUsage } from '../state/filesystem-table.ts';
 import type { PublishedFolder } from './published-volumes.ts';
 import type { ThreadWorkerData } from './thread-worker-data.ts';
@@ -102,6 +103,34 @@ export type VolumeStatsReply =
   | { readonly outcome: 'absent' }
   | { readonly outcome: 'failed'; readonly message: string };
 
+/** A CSI volume of a claim, in a pod. Its publication was requested, and may have failed. */
+export interface VolumeHealthRequest {
+  readonly podUID: string;
+  /** The name of the persistent volume. */
+  readonly specName: string;
+  readonly driver: string;
+  readonly volumeHandle: string;
+}
+
+/** What is wrong with the storage behind a driver (storage.k8s.io/v1 StorageHealthCondition). */
+export interface StorageHealthCondition {
+  readonly status: 'StorageUnreachable' | 'StorageDegraded';
+  readonly reason: string;
+  readonly message?: string;
+  /** Absent, with the next one: volumes of all kinds are affected. */
+  readonly accessMode?: 'ReadWriteOnce' | 'ReadWriteOncePod' | 'ReadOnlyMany' | 'ReadWriteMany';
+  readonly volumeMode?: 'Filesystem' | 'Block';
+}
+
+export type HealthReply<Condition> =
+  /** None: healthy. The API server admits the number of the conditions, their reasons and their messages. */
+  | { readonly outcome: 'reported'; readonly conditions: readonly Condition[] }
+  /** The driver does not report this, or is not registered. */
+  | { readonly outcome: 'unsupported' }
+  | { readonly outcome: 'failed'; readonly message: string };
+export type VolumeHealthReply = HealthReply<VolumeHealthCondition>;
+export type StorageHealthReply = HealthReply<StorageHealthCondition>;
+
 /** The messages are upstream's: `MountVolume.MountDevice failed for volume "pv" : …` */
 export type VolumeReply =
   | { readonly outcome: 'done'; /** The message of an event of the pod. */ readonly warning?: string }
@@ -156,6 +185,10 @@ export interface VolumesApi {
   checkHostPath(path: string, type: string): Promise<VolumeReply>;
   /** Asks the driver of a CSI volume what the volume uses. A driver is asked about one volume at a time. */
   volumeStats(request: VolumeStatsRequest): Promise<VolumeStatsReply>;
+  /** Asks a driver about the health of a volume. A driver gets one call about health at a time. */
+  volumeHealth(request: VolumeHealthRequest): Promise<VolumeHealthReply>;
+  /** Asks a driver about the storage behind it. */
+  storageHealth(driver: string): Promise<StorageHealthReply>;
   /** Unpublishes the volume in this folder of the pod. Unstages the volume afterwards, when no pod on this node uses it any more. */
   unpublishVolume(request: UnpublishVolumeRequest): Promise<VolumeReply>;
   close(): Promise<void>;

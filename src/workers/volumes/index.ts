@@ -12,6 +12,7 @@ import { enterThread, serveThread } from '../../shared/thread/enter-thread.ts';
 import { postNotification } from '../../shared/thread/ordered-notification.ts';
 import { systemClock as clock } from '../../shared/time/clock.ts';
 import { CsiDriver } from './csi/csi-driver.ts';
+import { CsiHealth } from './csi/csi-health.ts';
 import { CsiVolumeStats } from './csi/csi-volume-stats.ts';
 import { checkHostPathVolume } from './local/check-host-path.ts';
 import { LocalVolumes } from './local/local-volumes.ts';
@@ -28,6 +29,7 @@ const helper = new HelperClient({ logger });
 const onSlowGroupChange = (change: SlowGroupChange) => postNotification(change);
 const operations = new VolumeOperations({ rootDir, nodeName, bootID, table, drivers, helper, onSlowGroupChange, clock, logger });
 const volumeStats = new CsiVolumeStats({ rootDir, drivers });
+const health = new CsiHealth({ rootDir, drivers, table });
 const localHelper = new HelperClient({ logger });
 const localVolumes = new LocalVolumes({ rootDir, helper: localHelper, onSlowGroupChange, clock, logger });
 void localVolumes.removeUnused();
@@ -75,6 +77,8 @@ const api: VolumesApi = {
   publishLocalVolume: (request) => measured('kubernetes.io/local-volume', localVolumes.publish(request)),
   checkHostPath: (path, type) => checkHostPathVolume(localHelper, path, type),
   volumeStats: (request) => volumeStats.read(request),
+  volumeHealth: (request) => health.ofVolume(request),
+  storageHealth: (driver) => health.ofStorage(driver),
   async unpublishVolume(request) {
     if (request.plugin === 'kubernetes.io/local-volume') return localVolumes.unpublish(request);
     await recovered;

@@ -50,6 +50,11 @@ export class VolumeTable {
     return known;
   }
 
+  /** Returns undefined for a volume that is not on the node. */
+  find(driver: string, volumeHandle: string): KnownVolume | undefined {
+    return this.#volumes.get(volumeKey(driver, volumeHandle));
+  }
+
   /** Posts what is on the node now, and each change from now on: call this when all records are read. */
   report(post: (notification: VolumeOnNodeNotification) => void): void {
     this.#post = post;

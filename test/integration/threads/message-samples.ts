@@ -425,6 +425,22 @@ export const samples: Samples = {
   ],
   'volumes.checkHostPath': [{ request: ['/mnt/data', 'Directory'], reply: { outcome: 'failed', message: 'hostPath type check failed' } }],
   'volumes.volumeStats': volumeStatsSamples,
+  'volumes.volumeHealth': [
+    {
+      request: [{ podUID, specName: 'pv1', driver: 'test.csi.example', volumeHandle: 'v1' }],
+      reply: { outcome: 'reported', conditions: [{ status: 'Degraded', reason: 'SlowPath', message: 'one of two paths' }] },
+    },
+  ],
+  'volumes.storageHealth': [
+    {
+      request: ['test.csi.example'],
+      reply: {
+        outcome: 'reported',
+        conditions: [{ status: 'StorageUnreachable', reason: 'NoRoute', accessMode: 'ReadWriteOnce', volumeMode: 'Filesystem' }],
+      },
+    },
+    { request: ['test.csi.example'], reply: { outcome: 'failed', message: 'Unavailable' } },
+  ],
   'volumes.unpublishVolume': [{ request: [{ podUID, plugin: 'kubernetes.io/csi', specName: 'pv1' }], reply: { outcome: 'done' } }],
   'volumes.close': emptyCall,
   'volumes.events': [

@@ -1,7 +1,7 @@
 /**
  * A CSI driver that really mounts, as a process of its own: a volume is a folder, its stage binds the folder to the staging path, and its publication binds the staging
  * path to the target. So a publication without a stage shows an empty folder. It registers itself as node-driver-registrar does. It writes a line for each call
- * into `journal.jsonl`, and reads its faults from `faults.json` at each call.
+ * into `journal.jsonl`, and reads its faults from `faults.json` and what is unhealthy from `health.json` at each call.
  */
 import {
   Server,
@@ -21,13 +21,16 @@ import { RegistrationDefinition } from '../../../src/workers/plugins/registratio
 import {
   NodeDefinition,
   NodeServiceCapability_RPC_Type as Capability,
+  StorageHealthErrorType,
+  VolumeHealthErrorType,
   VolumeUsage_Unit,
+  type NodeGetVolumeHealthRequest,
   type NodePublishVolumeRequest,
   type NodeStageVolumeRequest,
   type NodeUnpublishVolumeRequest,
   type NodeUnstageVolumeRequest,
 } from '../../../src/workers/volumes/csi/generated/csi-v1.ts';
-import type { CsiDriverOptions, Fault, Faults, JournalEntry } from './options.ts';
+import type { CsiDriverOptions, Fault, Faults, Health, HealthEntry, JournalEntry } from './options.ts';
 
 const options = JSON.parse(process.argv[2] ?? '{}') as CsiDriverOptions;
 const { stateDir, capabilities = ['STAGE_UNSTAGE_VOLUME'] } = options;
@@ -87,6 +90,10 @@ const work: Partial<Record<Method, (request: never) => unknown>> = {
     if (existsSync(targetPath)) rmdirSync(targetPath);
     return {};
   },
+  nodeGetVolumeHealth: ({ volumeId }: NodeGetVolumeHealthRequest) => ({
+    volumeHealth: { volumeId, healthStatuses: (health().volumes?.[volumeId] ?? []).map(withNumber(VolumeHealthErrorType)) },
+  }),
+  nodeGetStorageHealth: () => ({ backendHealth: (health().storage ?? []).map(withNumber(StorageHealthErrorType)) }),
   // Not what statfs returns.
   nodeGetVolumeStats: () => ({
     usage: [
@@ -96,16 +103,30 @@ const work: Partial<Record<Method, (request: never) => unknown>> = {
   }),
 };
 
+function health(): Health {
+  return (readState('health.json') as Health | undefined) ?? {};
+}
+
+/** Converts the names of the statuses to CSI's numbers. */
+function withNumber(statuses: Readonly<Record<string, number>>) {
+  return (entry: HealthEntry) => ({ ...entry, status: statuses[entry.status] });
+}
+
+/** Returns undefined when there is no such file. */
+function readState(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(join(stateDir, file), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
 const faultCounts = new Map<string, number>();
 
 /** The fault of this call, or undefined. */
 function faultOf(method: string): Fault | undefined {
-  let faults: Faults;
-  try {
-    faults = JSON.parse(readFileSync(join(stateDir, 'faults.json'), 'utf8')) as Faults;
-  } catch {
-    return undefined;
-  }
+  const faults = readState('faults.json') as Faults | undefined;
+  if (!faults) return undefined;
   const fault = faults[method];
   const key = `${method} ${JSON.stringify(fault)}`;
   const count = (faultCounts.get(key) ?? 0) + 1;

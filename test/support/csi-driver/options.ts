@@ -44,4 +44,18 @@ export interface Fault {
   readonly effect?: 'done' | 'none';
 }
 
+/** What the driver reports as unhealthy; read at each call. Nothing: healthy. */
+export interface Health {
+  /** By volume handle. */
+  readonly volumes?: Readonly<Record<string, readonly HealthEntry[]>>;
+  readonly storage?: readonly HealthEntry[];
+}
+
+export interface HealthEntry {
+  /** The name of CSI's error type, such as INACCESSIBLE or STORAGE_DEGRADED. */
+  readonly status: string;
+  readonly reason: string;
+  readonly message?: string;
+}
+
 export type Faults = Readonly<Record<string, Fault>>;

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CsiDriverOptions, Faults, JournalEntry } from './options.ts';
+import type { CsiDriverOptions, Faults, Health, JournalEntry } from './options.ts';
 
 export class TestCsiDriver {
   readonly options: CsiDriverOptions;
@@ -52,6 +52,10 @@ export class TestCsiDriver {
     return this.journal()
       .filter(({ volumeID }) => volumeID !== undefined)
       .map(({ method, volumeID, code }) => `${method} ${volumeID}${code === 0 ? '' : ` ${code}`}`);
+  }
+
+  setHealth(health: Health): void {
+    writeFileSync(join(this.options.stateDir, 'health.json'), JSON.stringify(health));
   }
 
   setFaults(faults: Faults): void {

@@ -28,6 +28,10 @@ export interface DriverCapabilities {
   readonly multiWriter: boolean;
   /** The driver measures what a volume uses. */
   readonly volumeStats: boolean;
+  /** The driver reports the health of a volume. */
+  readonly volumeHealth: boolean;
+  /** The driver reports the health of the storage behind it. */
+  readonly storageHealth: boolean;
 }
 
 export class CsiDriver {
@@ -88,6 +92,8 @@ export class CsiDriver {
       mountGroup: types.has(Capability.VOLUME_MOUNT_GROUP),
       multiWriter: types.has(Capability.SINGLE_NODE_MULTI_WRITER),
       volumeStats: types.has(Capability.GET_VOLUME_STATS),
+      volumeHealth: types.has(Capability.GET_VOLUME_HEALTH),
+      storageHealth: types.has(Capability.GET_STORAGE_HEALTH),
     };
   }
 }
