@@ -1,9 +1,11 @@
 /** Writes the drivers of this node into the Node and the CSINode, one change after the other (upstream pkg/volume/csi/nodeinfomanager). */
 import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
-import type { DriverNodeInfo } from '../../../shared/contracts/volumes.ts';
+import type { DriverNodeInfo, StorageHealthCondition } from '../../../shared/contracts/volumes.ts';
+import { toApiTime } from '../../../shared/kubernetes/api-time.ts';
 import { apiPath, isNotFound, type ApiClient, type ApiObject } from '../../api/index.ts';
 import { isOwnedBy, newCsiNode, withDriver, withMigratedPlugins, withoutDriver, type CsiNode } from './csi-node.ts';
 import { installPatch, uninstallPatch, type NodeMetadata, type NodeMetadataPatch } from './node-metadata.ts';
+import { withStorageHealth } from './storage-health.ts';
 
 export interface CsiNodeWriterOptions {
   readonly client: ApiClient;
@@ -48,6 +50,19 @@ export class CsiNodeWriter {
       const csiNode = await this.#read();
       // A driver that has left meanwhile is not added again.
       if (csiNode?.spec.drivers?.some((driver) => driver.name === name)) await this.#replace(csiNode, withDriver(csiNode, name, info));
+    });
+  }
+
+  /** Writes what the driver reports of its storage, if that has changed. Rejects with an Error. */
+  setStorageHealth(name: string, conditions: readonly StorageHealthCondition[], nowMs: number): Promise<void> {
+    return this.#changes.run('node', async () => {
+      const csiNode = await this.#read();
+      if (!csiNode) throw new Error('the CSINode does not exist');
+      const changed = withStorageHealth(csiNode, name, conditions, toApiTime(nowMs));
+      if (changed === csiNode) return;
+      const node = await this.#node();
+      if (!isOwnedBy(csiNode, this.#options.nodeName, node.metadata.uid)) throw new Error('the CSINode belongs to an earlier Node');
+      await this.#options.client.call({ ...common, method: 'PUT', path: `${this.#path()}/status`, body: changed });
     });
   }
 

@@ -1,5 +1,5 @@
 /** The CSINode, and its changes for a driver (upstream pkg/volume/csi/nodeinfomanager). Pure. */
-import type { DriverNodeInfo } from '../../../shared/contracts/volumes.ts';
+import type { DriverNodeInfo, StorageHealthCondition } from '../../../shared/contracts/volumes.ts';
 import type { ApiObject } from '../../api/index.ts';
 
 export interface CsiNodeDriver {
@@ -7,6 +7,12 @@ export interface CsiNodeDriver {
   readonly nodeID: string;
   readonly topologyKeys?: readonly string[] | null;
   readonly allocatable?: { readonly count?: number };
+}
+
+/** What a driver reports of the storage behind it. */
+export interface StorageHealth {
+  readonly name: string;
+  readonly healthConditions?: readonly (StorageHealthCondition & { readonly lastTransitionTime?: string | null })[] | null;
 }
 
 export interface CsiNode extends ApiObject {
@@ -20,6 +26,7 @@ export interface CsiNode extends ApiObject {
     }[];
   };
   readonly spec: { readonly drivers: readonly CsiNodeDriver[] | null };
+  readonly status?: { readonly storageHealth?: readonly StorageHealth[] | null };
 }
 
 const migratedAnnotation = 'storage.alpha.kubernetes.io/migrated-plugins';

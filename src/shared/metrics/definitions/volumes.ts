@@ -37,6 +37,13 @@ export const volumeMetricCollectionDuration = histogram(
 
 export const totalVolumes = gauge('volume_manager_total_volumes', 'Number of volumes in Volume Manager', ['plugin_name', 'state']);
 
+/** Upstream: pkg/kubelet/volumemanager/volumehealth. */
+export const csiNodeStorageHealthStatus = gauge(
+  'csi_node_storage_health_status',
+  'CSI node storage backend health conditions currently reported (1 = present).',
+  ['driver_name', 'status', 'reason'],
+);
+
 export const podCertificateStates = gauge(
   'kubelet_podcertificate_states',
   'Gauge vector reporting the number of pod certificate projected volume sources, faceted by signer_name and state.',

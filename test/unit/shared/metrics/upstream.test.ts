@@ -13,7 +13,7 @@ const missing: Readonly<Record<string, readonly RegExp[]>> = {
     /^kubelet_(?:cpu|memory|topology)_manager_/,
     /^kubelet_resource_manager_/,
   ],
-  'no health of CSI volumes, and no SELinux': [/^csi_node_storage_health_status$/, /^volume_manager_selinux_/],
+  'no SELinux': [/^volume_manager_selinux_/],
   'nothing is reconstructed': [/^force_cleaned_failed_volume_/, /^reconstruct_volume_/],
   'no cache of pull records': [/^kubelet_imagemanager_inmemory_/],
   'no informers of client-go': [/^informer_/],
