@@ -10,7 +10,7 @@ import { jobName } from '../test/runner/jobs.ts';
 /** Of one file, without a reason. */
 const fileLimit = { wall: 120, cpu: 90 };
 /** Of all jobs together: CPU minutes, and minutes of lanes, of which three or four run at the same time. */
-const budget = { cpuMinutes: 54, laneMinutes: 107 };
+const budget = { cpuMinutes: 54, laneMinutes: 108 };
 /** The number of reasons may not grow. */
 const maxReasons = 10;
 

@@ -13,3 +13,4 @@ export { VolumeObjects } from './volume-objects.ts';
 export { AllocatableUpdates } from './csi-node/allocatable-updates.ts';
 export { CsiNodeInitialization } from './csi-node/csi-node-initialization.ts';
 export { CsiNodeWriter } from './csi-node/csi-node-writer.ts';
+export { VolumeHealthManager, type VolumeHealthManagerOptions } from './health/volume-health-manager.ts';

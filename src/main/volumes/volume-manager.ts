@@ -6,7 +6,7 @@ import type {
   UnpublishedVolumeResult,
   VolumeNotReady,
 } from '../../shared/contracts/published-volumes.ts';
-import type { SlowGroupChange, VolumeReply, VolumesApi } from '../../shared/contracts/volumes.ts';
+import type { SlowGroupChange, VolumeHealthRequest, VolumeReply, VolumesApi } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import type { Pod, Volume } from '../../shared/kubernetes/api.ts';
 import { goDuration, goQuote } from '../../shared/kubernetes/go-text.ts';
@@ -18,6 +18,7 @@ import type { Clock } from '../../shared/time/clock.ts';
 import { podReference, type EventSink } from '../events/index.ts';
 import type { Attachment, Attachments } from './attachments/attachments.ts';
 import { claimOfVolume } from './claims/claim-of-volume.ts';
+import { nameInStatus, type ClaimedCsiVolume } from './health/claimed-csi-volume.ts';
 import { Operations } from './operations.ts';
 import type { AttachableVolume, Publication, Publisher } from './persistent-volumes/persistent-volume-kind.ts';
 import { resolvePublication, standalone, type PublicationSources } from './persistent-volumes/resolve-publication.ts';
@@ -51,6 +52,8 @@ interface KnownPod {
   readonly publishing: Map<PublishedVolume, Pod>;
   /** By the volume's name in the pod: what it waits for before the volumes thread publishes it. */
   readonly waitingFor: Map<string, string>;
+  /** The CSI volumes of claims whose publication was requested, by their name in the pod's status. */
+  readonly claimedCsi: Map<string, VolumeHealthRequest>;
   /** The volumes that were to be attached, by the name of their folder. */
   readonly attaching: Set<string>;
   /** The published volumes whose drivers want them published with each sync. False: a publication is under way. */
@@ -155,6 +158,13 @@ export class VolumeManager {
     for (const [uid, { published, operations }] of this.#pods) if (operations.size > published.size) this.#options.wake(uid);
   }
 
+  /** The CSI volumes of claims that are published, or whose publication was tried, of pods whose containers have not ended. */
+  claimedCsiVolumes(): ClaimedCsiVolume[] {
+    return [...this.#pods].flatMap(([uid, { claimedCsi, ending }]) =>
+      ending.signal.aborted ? [] : [...claimedCsi].map(([volumeName, request]) => ({ uid, volumeName, request })),
+    );
+  }
+
   /** Returns the state of the pod's volumes, a new one for an unknown pod. */
   #known(uid: PodUID): KnownPod {
     const known = this.#pods.get(uid) ?? {
@@ -162,6 +172,7 @@ export class VolumeManager {
       operations: new Set(),
       publishing: new Map(),
       waitingFor: new Map(),
+      claimedCsi: new Map(),
       attaching: new Set(),
       republishable: new Map(),
       ending: new AbortController(),
@@ -181,7 +192,8 @@ export class VolumeManager {
       if (attachment.outcome === 'exhausted') return this.#reject(pod, volume);
       if (attachment.outcome !== 'attached') return attachment;
       if (known.ending.signal.aborted) return podEnds(volume);
-      const { published } = publication;
+      const { published, claimedCsi } = publication;
+      if (claimedCsi) known.claimedCsi.set(nameInStatus(pod, volume), claimedCsi);
       known.publishing.set(published, pod);
       const reply = await publication
         .publish(this.#options.thread, attachment.publishContext)

@@ -13,8 +13,9 @@ import { createVolumeManager, type Volumes } from './create-volume-manager.ts';
 import type { EventSink } from '../events/index.ts';
 import type { KubeletContext } from './kubelet-context.ts';
 import type { NodeServices } from './node-services.ts';
+import { startVolumeHealth, type VolumeHealthStart } from './start-volume-health.ts';
 
-export interface VolumesStart extends KubeletContext {
+export interface VolumesStart extends KubeletContext, Pick<VolumeHealthStart, 'podManager' | 'statuses'> {
   readonly cluster: Cluster | null;
   readonly nodeServices: Pick<NodeServices, 'node' | 'clusterNode' | 'volumesInUse' | 'csiNode'>;
   readonly events: EventSink;
@@ -74,6 +75,8 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     events,
     claimedVolumes,
   });
+  const volumes = () => volumeManager.claimedCsiVolumes();
+  const health = startVolumeHealth({ ...start, thread, volumes, csiNode });
   clusterNode?.store.onChange(() => attachments?.onNodeChange());
   if (!(await hasVolumeRecords(rootDir))) volumesInUse.setEmpty();
   else
@@ -84,8 +87,14 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     thread,
     csiNode,
     onRegistered: () => volumeManager.retryUnpublished(),
-    onInstalled: (name) => allocatable?.add(name),
-    onUninstalled: (name) => allocatable?.remove(name),
+    onInstalled: (name) => {
+      allocatable?.add(name);
+      health?.add(name);
+    },
+    onUninstalled: (name) => {
+      allocatable?.remove(name);
+      health?.remove(name);
+    },
     logger: log('volumes'),
   });
   const plugins = new PluginManager({
@@ -100,6 +109,7 @@ export async function startVolumes(start: VolumesStart): Promise<Volumes> {
     await calls.close();
   });
   shutdown.register('volumes', async () => {
+    health?.close();
     await allocatable?.close();
     await thread.close();
   });

@@ -36,10 +36,11 @@ export async function inlinePublication(
 }
 
 function publicationOf(request: PublishVolumeRequest, driver: CsiDriverObject | null): Publication {
-  const { specName, readOnly } = request;
+  const { podUID, specName, driver: name, volumeHandle, readOnly } = request;
   return {
     published: { place: { plugin: 'kubernetes.io/csi', specName }, readOnly },
     ...(request.needsAttachment && { toAttach: request }),
+    ...(request.lifecycle === 'Persistent' && { claimedCsi: { podUID, specName, driver: name, volumeHandle } }),
     publish: (publisher, publishContext) => publisher.publishVolume({ ...request, publishContext }),
     ...(driver?.spec?.requiresRepublish === true && {
       republish: (publisher: Publisher, publishContext: PublishContext) =>

@@ -1,6 +1,6 @@
 /** What main does with the persistent volumes of one kind. The kinds are a table (persistent-volume-kinds.ts). */
 import type { PublishedVolume } from '../../../shared/contracts/published-volumes.ts';
-import type { PublishVolumeRequest, VolumeReply, VolumesApi } from '../../../shared/contracts/volumes.ts';
+import type { PublishVolumeRequest, VolumeHealthRequest, VolumeReply, VolumesApi } from '../../../shared/contracts/volumes.ts';
 import type { Pod, Volume } from '../../../shared/kubernetes/api.ts';
 import type { GetToken } from '../claims/service-account-tokens.ts';
 import type { PersistentVolume, VolumeObjects } from '../volume-objects.ts';
@@ -33,6 +33,8 @@ export interface Publication {
   readonly republish?: (publisher: Publisher, publishContext: PublishContext) => Promise<VolumeReply>;
   /** The volume to attach to the node before it is published. Absent: the volume needs no attachment. */
   readonly toAttach?: AttachableVolume;
+  /** The CSI volume of a claim. Absent: another kind, or the pod defines the volume itself. */
+  readonly claimedCsi?: VolumeHealthRequest;
   readonly publish: (publisher: Publisher, publishContext: PublishContext) => Promise<VolumeReply>;
 }
 

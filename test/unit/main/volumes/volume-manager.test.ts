@@ -154,6 +154,27 @@ test('a pod that ends while the driver publishes has its volume unpublished, and
   assert.deepEqual(calls.slice(0, 5), ['GET c1', 'GET pv1', 'GET d', 'publish', 'unpublish']);
 });
 
+test('the CSI volume of a claim is known from the request of its publication on until the pod ends, also when the driver fails', async () => {
+  const { manager, publish } = aManager();
+  const publishing = manager.publish(pod, 'v');
+  assert.deepEqual(manager.claimedCsiVolumes(), []);
+  publish({ outcome: 'failed', message: 'rpc error' });
+  await publishing;
+  assert.deepEqual(manager.claimedCsiVolumes(), [
+    { uid, volumeName: 'v', request: { podUID: uid, specName: 'pv1', driver: 'd', volumeHandle: 'h' } },
+  ]);
+  manager.end(uid);
+  assert.deepEqual(manager.claimedCsiVolumes(), []);
+});
+
+test('a volume that the pod defines itself, and one of another kind, are no CSI volumes of claims', async () => {
+  const { manager, publish } = aManager();
+  publish({ outcome: 'done' });
+  await manager.publish(inlinePod, 'v');
+  await manager.publish(podOf('disk'), 'v');
+  assert.deepEqual(manager.claimedCsiVolumes(), []);
+});
+
 test('a pod that ends while its claim is read gets nothing published', async () => {
   const { manager, calls } = aManager();
   const publishing = manager.publish(pod, 'v');
