@@ -9,7 +9,7 @@ import { checkHostPath } from './host-path.ts';
 import { mountFilesystem, unmountTarget } from './mount-filesystem.ts';
 import { inspectVolumeSource } from './inspect-volume-source.ts';
 import type { OperationRun } from './operation-run.ts';
-import { changeOwnership } from './ownership.ts';
+import { changeTreeOwnership } from './ownership.ts';
 import { removeTreeSlice } from './remove-tree-slice.ts';
 import { measureTrees } from '../shared/tree-usage/measure-trees.ts';
 import { bindSubpath, readFileWithin } from './subpath.ts';
@@ -27,7 +27,7 @@ const operations: Operations = {
   mountFilesystem,
   unmount: unmountTarget,
   bindSubpath,
-  changeOwnership,
+  changeOwnership: changeTreeOwnership,
   removeTree: removeTreeSlice,
   readFile: readFileWithin,
   statfs: readFilesystemSizes,

@@ -27,7 +27,7 @@ interface Walk extends Reply {
 
 const reportMs = 1000;
 
-export async function changeOwnership(request: Request, { signal, reportFiles }: OperationRun): Promise<Reply> {
+export async function changeTreeOwnership(request: Request, { signal, reportFiles }: OperationRun): Promise<Reply> {
   const walk: Walk = { request, signal, files: 0, failures: 0, firstFailure: null, unreadable: null };
   if (!request.onlyOnRootMismatch || (await rootMismatches(request))) {
     // A missing volume is a failure; a file that disappears during the walk is not.

@@ -5,6 +5,7 @@
 import type { HelperOperation, HelperOperations } from '../contracts/helper.ts';
 import type { Logger } from '../log/logger.ts';
 import { helperEntryURL } from './helper-entry-url.ts';
+import type { HelperLimits } from './helper-limits.ts';
 import { HelperProcess } from './helper-process.ts';
 
 export interface HelperClientOptions {
@@ -13,15 +14,6 @@ export interface HelperClientOptions {
   readonly entry?: URL;
   /** A process without requests ends after this time. */
   readonly idleMs?: number;
-}
-
-export interface HelperLimits {
-  /** Of a long operation: since it last changed a file. */
-  readonly deadlineMs?: number;
-  /** Ends the wait. Cancels a long operation; the deadline still decides whether the process hangs. */
-  readonly signal?: AbortSignal | undefined;
-  /** Called about once a second while a long operation advances. */
-  readonly onProgress?: ((files: number) => void) | undefined;
 }
 
 /** When this many killed processes hang in the kernel, requests fail at once instead of starting more. */

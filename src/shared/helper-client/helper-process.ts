@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { HelperCancellation, HelperOperation, HelperProgress, HelperReply } from '../contracts/helper.ts';
 import type { Logger } from '../log/logger.ts';
-import type { HelperLimits } from './helper-client.ts';
+import type { HelperLimits } from './helper-limits.ts';
 
 export interface HelperProcessOptions {
   readonly entry: URL;
