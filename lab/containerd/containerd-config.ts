@@ -9,6 +9,8 @@ export interface ContainerdSettings {
   readonly network?: string;
   /** Pods reach networks outside of the host. Default: true. Each pod then has rules in the packet filter. */
   readonly masquerade?: boolean;
+  /** Host ports of pods work. Default: true. Each pod then costs some ten calls of iptables, most of them at its end. */
+  readonly hostPorts?: boolean;
   /** Ends a pull without progress after this time, for example `8s`. Default: containerd's. */
   readonly imagePullProgressTimeout?: string;
   /** Containers get limits of huge pages, which containerd leaves out by default. */
@@ -70,8 +72,11 @@ function handlerText([name, program]: [string, string]): string {
 `;
 }
 
+/** The plugin of the pods' network for host ports. */
+export const portMapping = { type: 'portmap', capabilities: { portMappings: true } };
+
 /** The bridge is named after the network, so that the names of two instances differ. */
-export function podNetworkText({ folder, network = '10.87', masquerade = true }: ContainerdSettings): string {
+export function podNetworkText({ folder, network = '10.87', masquerade = true, hostPorts = true }: ContainerdSettings): string {
   return JSON.stringify({
     cniVersion: '0.4.0',
     name: 'pods',
@@ -89,7 +94,7 @@ export function podNetworkText({ folder, network = '10.87', masquerade = true }:
           routes: [{ dst: '0.0.0.0/0' }],
         },
       },
-      { type: 'portmap', capabilities: { portMappings: true } },
+      ...(hostPorts ? [portMapping] : []),
     ],
   });
 }

@@ -13,7 +13,10 @@ import { aBusybox, aManifest, TestNode } from '../support/kubelet/test-node.ts';
 describe('a container', { concurrency: 4 }, () => {
   let node: TestNode;
   before(async () => {
-    node = await TestNode.start(null, { config: { podPidsLimit: 200, crashLoopBackOff: { maxContainerRestartPeriod: '1s' } } });
+    node = await TestNode.start(null, {
+      hostPorts: true,
+      config: { podPidsLimit: 200, crashLoopBackOff: { maxContainerRestartPeriod: '1s' } },
+    });
     await node.startKubelet();
   });
   after(() => node.destroy());

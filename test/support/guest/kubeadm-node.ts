@@ -105,7 +105,7 @@ export async function bootKubeadmNode({
         mount --bind ${dirname(programs['kube-proxy'])} ${programsOfDaemonSets}
         ln -s ${programs.kubeadm} ${programs.kubectl} /usr/bin/
         ${readmeSteps}`);
-      await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig(podSubnet));
+      await guest.write('/etc/cni/net.d/10-bridge.conflist', networkConfig({ subnet: podSubnet, isConnected: true }));
       return {};
     },
   });

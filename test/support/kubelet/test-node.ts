@@ -41,6 +41,8 @@ export interface TestNodeOptions {
   readonly imagePullProgressTimeout?: string;
   /** See PrivateContainerdOptions. */
   readonly hugePageLimits?: boolean;
+  /** Host ports of pods work. Default: false, which spares each pod some ten calls of iptables. */
+  readonly hostPorts?: boolean;
   /** A shell script that containerd runs as runc. It is in the node's folder, as `runc`. */
   readonly runcScript?: string;
   /** Handlers of runtime classes, see PrivateContainerdOptions. lab/oci-runtimes/ has some. */
@@ -131,6 +133,7 @@ export class TestNode {
       containerd: version = '1.7',
       imagePullProgressTimeout,
       hugePageLimits = false,
+      hostPorts = false,
       runcScript,
       handlers,
       containerdEnv,
@@ -141,6 +144,7 @@ export class TestNode {
       folder: join(this.folder, 'containerd'),
       network: this.#network,
       masquerade: false,
+      hostPorts,
       installation: ensureContainerd(version),
       hugePageLimits,
       ...(imagePullProgressTimeout !== undefined && { imagePullProgressTimeout }),
