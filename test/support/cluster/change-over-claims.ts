@@ -132,7 +132,8 @@ export class ChangeOverClaims {
   }
 
   #calls(): JournalEntry[] {
-    return kinds.flatMap((kind) => this.#drivers[kind].journal()).filter(({ method }) => volumeCalls.has(method));
+    const calls = kinds.flatMap((kind) => this.#drivers[kind].journal()).filter(({ method }) => volumeCalls.has(method));
+    return calls.toSorted((a, b) => a.startMs - b.startMs);
   }
 
   /** Does what external-attacher does, for each attachment that the controller manager makes. */
