@@ -13,7 +13,7 @@ const retryDelayMs = 10_000;
  * The pauses between successive writes, which collect changes: a hundred resizes that arrive within two seconds need only ten writes. The first two writes
  * of a burst do not wait.
  */
-const pausesMs = [0, 0, 20, 40, 80, 160, 320, 640] as const;
+const pausesMs = [0, 0, 40, 80, 160, 320, 450] as const;
 /** A write that begins later than this after the end of the last one, and later than after the last pause, begins a new burst. */
 const quietMs = 50;
 
