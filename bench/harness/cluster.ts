@@ -19,9 +19,8 @@ import type { BenchContext } from './benchmark.ts';
 import { benchPodSpec, startContainerd } from './containerd.ts';
 import type { KubeletProgram } from '../../lab/kubelet/kubelet-program.ts';
 import { KubeletProcess } from '../../lab/kubelet/kubelet-process.ts';
+import { isVolumeGet, toNodeRequests, type NodeRequest } from './node-requests.ts';
 import { PodWatch } from './pod-watch.ts';
-import type { Interval } from './statistics.ts';
-import { parsePreciseMs } from './timestamps.ts';
 
 export const nodeName = 'bench';
 export const namespace = 'bench';
@@ -162,33 +161,18 @@ export class BenchCluster {
 
   /** Returns the node's requests since the given wall-clock ms, without watches, from the audit log, which is complete shortly after the last response. */
   requests(sinceMs: number): NodeRequest[] {
-    return this.controlPlane.auditEvents(nodeName).flatMap((event) => {
-      const { verb, objectRef, responseStatus } = event;
-      const startMs = parsePreciseMs(event.requestReceivedTimestamp);
-      if (verb === 'watch' || !(startMs >= sinceMs)) return [];
-      const { resource = '', subresource = '', name = '' } = objectRef ?? {};
-      return [{ verb, resource, subresource, name, code: responseStatus?.code ?? 0, startMs, endMs: parsePreciseMs(event.stageTimestamp) }];
-    });
+    return toNodeRequests(this.controlPlane.auditEvents(nodeName), sinceMs);
   }
 
   /** Returns those about pods. */
   podRequests(sinceMs: number): NodeRequest[] {
     return this.requests(sinceMs).filter(({ resource }) => resource === 'pods');
   }
-}
 
-export interface NodeRequest extends Interval {
-  /** The audit log's verb: get, patch, delete, list. */
-  readonly verb: string;
-  /** In the plural: pods. */
-  readonly resource: string;
-  readonly subresource: string;
-  readonly name: string;
-  readonly code: number;
-  /** Epoch ms, with fractions: when the API server had received the request. */
-  readonly startMs: number;
-  /** When it had answered. */
-  readonly endMs: number;
+  /** Returns the GETs of the objects of volumes. */
+  volumeGets(sinceMs: number): NodeRequest[] {
+    return this.requests(sinceMs).filter(isVolumeGet);
+  }
 }
 
 async function createNamespace({ caFile }: ControlPlane, api: ApiClient): Promise<void> {
