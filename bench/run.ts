@@ -30,6 +30,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'cluster-delete': () => import('./cluster-delete.ts'),
   resize: () => import('./resize.ts'),
   'volumes-one': () => import('./volumes-one.ts'),
+  'volumes-burst': () => import('./volumes-burst.ts'),
   probes: () => import('./probes.ts'),
   liveness: () => import('./liveness.ts'),
   'log-rotation': () => import('./log-rotation.ts'),
@@ -43,7 +44,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
 
 /** Names for several benchmarks. */
 const groups: Readonly<Record<string, readonly string[]>> = {
-  volumes: ['volumes-one'],
+  volumes: ['volumes-one', 'volumes-burst'],
 };
 
 function progress(line: string): void {
