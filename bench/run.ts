@@ -31,6 +31,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   resize: () => import('./resize.ts'),
   'volumes-one': () => import('./volumes-one.ts'),
   'volumes-burst': () => import('./volumes-burst.ts'),
+  'volumes-restart': () => import('./volumes-restart.ts'),
   probes: () => import('./probes.ts'),
   liveness: () => import('./liveness.ts'),
   'log-rotation': () => import('./log-rotation.ts'),
@@ -44,7 +45,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
 
 /** Names for several benchmarks. */
 const groups: Readonly<Record<string, readonly string[]>> = {
-  volumes: ['volumes-one', 'volumes-burst'],
+  volumes: ['volumes-one', 'volumes-burst', 'volumes-restart'],
 };
 
 function progress(line: string): void {
