@@ -32,6 +32,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'volumes-one': () => import('./volumes-one.ts'),
   'volumes-burst': () => import('./volumes-burst.ts'),
   'volumes-restart': () => import('./volumes-restart.ts'),
+  'volumes-idle': () => import('./volumes-idle.ts'),
   probes: () => import('./probes.ts'),
   liveness: () => import('./liveness.ts'),
   'log-rotation': () => import('./log-rotation.ts'),
@@ -45,7 +46,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
 
 /** Names for several benchmarks. */
 const groups: Readonly<Record<string, readonly string[]>> = {
-  volumes: ['volumes-one', 'volumes-burst', 'volumes-restart'],
+  volumes: ['volumes-one', 'volumes-burst', 'volumes-restart', 'volumes-idle'],
 };
 
 function progress(line: string): void {
