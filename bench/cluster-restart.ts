@@ -111,7 +111,7 @@ async function restart(
     await kubelet.waitUntilHealthy();
     const delays = delaysBetween(before, loop ? await loop.read() : await readLoopDelays(kubelet));
     await sleep(watchedMs);
-    const writes = cluster.podRequests(beganAt).filter(({ verb, pod }) => ['patch', 'update'].includes(verb) && pod !== late);
+    const writes = cluster.podRequests(beganAt).filter(({ verb, name }) => ['patch', 'update'].includes(verb) && name !== late);
     return { readyMs, waitingMs, statusWrites: writes.length, delays };
   } finally {
     await ready.close();

@@ -5,10 +5,9 @@ import type { Benchmark, BenchContext } from './harness/benchmark.ts';
 import { startContainerd } from './harness/containerd.ts';
 import { ensureGoKubelet, standalone } from './harness/go-kubelet.ts';
 import { startIdlePods, whileScraped } from './harness/idle-pods.ts';
+import { readIdleUsage } from './harness/idle-usage.ts';
 import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
 import { KubeletProcess } from '../lab/kubelet/kubelet-process.ts';
-import { readProcessUsage } from './harness/process-usage.ts';
-import { percentile } from './harness/statistics.ts';
 
 const pods = 250;
 /** Waits for the work that follows the starts: garbage collection, the first samples. */
@@ -55,26 +54,11 @@ async function measure(context: BenchContext, driver: CriDriver, runtimeEndpoint
   try {
     await startIdlePods(kubelet, driver, 0, pods);
     context.progress(`${name}: settling …`);
-    const usage = await whileScraped(kubelet, () => sleep(settleMs).then(() => readWindows(kubelet.pid)));
+    const usage = await whileScraped(kubelet, () => sleep(settleMs).then(() => readIdleUsage(kubelet.pid, { windows, windowMs })));
     context.progress(`${name}: ${usage.cores.toFixed(3)} cores, ${Math.round(usage.rssMB)} MB`);
     return usage;
   } finally {
     context.progress(`${name}: removing the pods …`);
     await kubelet.stop(() => driver.removeAll());
   }
-}
-
-async function readWindows(pid: number): Promise<{ readonly cores: number; readonly rssMB: number }> {
-  const cores: number[] = [];
-  const rss: number[] = [];
-  let before = readProcessUsage(pid);
-  for (let window = 0; window < windows; window += 1) {
-    const began = performance.now();
-    await sleep(windowMs);
-    const now = readProcessUsage(pid);
-    cores.push((now.cpuSeconds - before.cpuSeconds) / ((performance.now() - began) / 1000));
-    rss.push(now.rssBytes / 1e6);
-    before = now;
-  }
-  return { cores: percentile(cores, 50), rssMB: percentile(rss, 50) };
 }

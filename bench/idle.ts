@@ -1,9 +1,8 @@
 /** Measures CPU and memory of a kubelet with 500 running pods and no changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Benchmark } from './harness/benchmark.ts';
-import { readProcessUsage } from './harness/process-usage.ts';
+import { readIdleUsage } from './harness/idle-usage.ts';
 import { startSimulatedNode } from './harness/simulated-node.ts';
-import { percentile } from './harness/statistics.ts';
 
 const pods = 500;
 const containersPerPod = 2;
@@ -48,18 +47,8 @@ export const benchmark: Benchmark = {
 async function measure(context: Parameters<Benchmark['run']>[0], count: number) {
   const { kubelet, runtime } = await startSimulatedNode(context, { pods: count, containersPerPod });
   await sleep(settleMs);
-  const cores: number[] = [];
-  const rss: number[] = [];
-  let before = readProcessUsage(kubelet.pid);
-  for (let window = 0; window < windows; window += 1) {
-    const began = performance.now();
-    await sleep(windowMs);
-    const now = readProcessUsage(kubelet.pid);
-    cores.push((now.cpuSeconds - before.cpuSeconds) / ((performance.now() - began) / 1000));
-    rss.push(now.rssBytes / 1e6);
-    before = now;
-  }
+  const usage = await readIdleUsage(kubelet.pid, { windows, windowMs });
   await kubelet.stop();
   await runtime.stop();
-  return { cores: percentile(cores, 50), rssMB: percentile(rss, 50), processes: before.processes };
+  return usage;
 }

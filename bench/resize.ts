@@ -12,10 +12,9 @@ import type { KubeletProgram } from '../lab/kubelet/kubelet-program.ts';
 import { delayPercentileMs } from './harness/loop-delay.ts';
 import { resizeAllAtOnce } from './harness/resize-burst.ts';
 import { ResizedPods } from './harness/resized-pods.ts';
+import { isSmallest } from './harness/sizes.ts';
 import { percentile, unionLengthMs } from './harness/statistics.ts';
 
-/** `BENCH_SMALLEST=1` only shows that the benchmark works. */
-const isSmallest = process.env['BENCH_SMALLEST'] === '1';
 const [rounds, repeats, warmUps, deferredRepeats, freedRepeats, burstPods] = isSmallest ? [1, 1, 0, 1, 1, 4] : [2, 12, 3, 5, 3, 100];
 const goals = { overheadMs: 20, statusMs: 50, deferredMs: 100, loopMs: 50, checkpointWrites: 10 };
 /** After each resize: events and status writes end. */

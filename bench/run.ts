@@ -1,5 +1,5 @@
 /**
- * Runs all or the named benchmarks, one after the other: `npm run bench [-- NAME…]`. Writes each result as JSON into bench/results/ and
+ * Runs all or the named benchmarks or groups of them, one after the other: `npm run bench [-- NAME…]`. Writes each result as JSON into bench/results/ and
  * updates the tables of bench/RESULTS.md and of the README, which keep the results of other benchmarks. When a benchmark fails, the error is
  * printed and written into the table, the others still run, and the exit code is 1.
  */
@@ -29,6 +29,10 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   'cluster-restart': () => import('./cluster-restart.ts'),
   'cluster-delete': () => import('./cluster-delete.ts'),
   resize: () => import('./resize.ts'),
+  'volumes-one': () => import('./volumes-one.ts'),
+  'volumes-burst': () => import('./volumes-burst.ts'),
+  'volumes-restart': () => import('./volumes-restart.ts'),
+  'volumes-idle': () => import('./volumes-idle.ts'),
   probes: () => import('./probes.ts'),
   liveness: () => import('./liveness.ts'),
   'log-rotation': () => import('./log-rotation.ts'),
@@ -38,6 +42,11 @@ const benchmarks: Readonly<Record<string, () => Promise<{ readonly benchmark: Be
   idle: () => import('./idle.ts'),
   'idle-peer': () => import('./idle-peer.ts'),
   footprint: () => import('./footprint.ts'),
+};
+
+/** Names for several benchmarks. */
+const groups: Readonly<Record<string, readonly string[]>> = {
+  volumes: ['volumes-one', 'volumes-burst', 'volumes-restart', 'volumes-idle'],
 };
 
 function progress(line: string): void {
@@ -87,10 +96,11 @@ function writeTables(): void {
   writeFileSync(readme, replaceReadmeNumbers(names, records, readFileSync(readme, 'utf8')));
 }
 
-async function main(names: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const names = args.flatMap((name) => groups[name] ?? name);
   const wrong = names.find((name) => !(name in benchmarks));
   if (wrong !== undefined) {
-    progress(`no such benchmark: ${wrong}; there are ${Object.keys(benchmarks).join(', ')}`);
+    progress(`no such benchmark: ${wrong}; there are ${[...Object.keys(benchmarks), ...Object.keys(groups)].join(', ')}`);
     return 2;
   }
   mkdirSync(resultsFolder, { recursive: true });

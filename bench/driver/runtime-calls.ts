@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { monotonicMs } from '../../src/shared/time/clock.ts';
+import { parsePreciseMs } from '../harness/timestamps.ts';
 
 export interface RuntimeCall {
   readonly call: string;
@@ -17,7 +18,7 @@ export const stopCalls: ReadonlySet<string> = new Set(['StopContainer', 'StopPod
 export const updateCall = 'UpdateContainerResources';
 
 /** `time="2026-11-21T17:48:18.060352444Z" level=info msg="StopContainer for \"3f…\" with timeout 30 (s)"` */
-const line = /^time="(?<second>[^".]+)\.(?<fraction>\d+)Z" level=info msg="(?<call>\w+) (?<rest>(?:for|within) .*)"$/;
+const line = /^time="(?<time>[^"]+)" level=info msg="(?<call>\w+) (?<rest>(?:for|within) .*)"$/;
 /** An ID, or a name with its attempt. */
 const identity = /\\"[0-9a-f]{64}\\"|&\w+\{[^}]*\}/g;
 /** Number of identities that identify the call. Further ones belong to the result. */
@@ -34,10 +35,10 @@ export interface LoggedCall {
 
 /** Returns undefined for other log lines. */
 export function parseLogLine(text: string): LoggedCall | undefined {
-  const { second, fraction, call = '', rest = '' } = line.exec(text)?.groups ?? {};
+  const { time = '', call = '', rest = '' } = line.exec(text)?.groups ?? {};
   if (!startCalls.has(call) && !stopCalls.has(call) && call !== updateCall) return undefined;
   const subject = (rest.match(identity) ?? []).slice(0, identityCount(call)).join(' ');
-  return { call, subject, isEnd: rest.includes(' returns '), atMs: Date.parse(`${second}Z`) + Number(`0.${fraction}`) * 1000 };
+  return { call, subject, isEnd: rest.includes(' returns '), atMs: parsePreciseMs(time) };
 }
 
 export class RuntimeCalls {

@@ -19,11 +19,13 @@ import type { BenchContext } from './benchmark.ts';
 import { benchPodSpec, startContainerd } from './containerd.ts';
 import type { KubeletProgram } from '../../lab/kubelet/kubelet-program.ts';
 import { KubeletProcess } from '../../lab/kubelet/kubelet-process.ts';
+import { isVolumeGet, toNodeRequests, type NodeRequest } from './node-requests.ts';
 import { PodWatch } from './pod-watch.ts';
 
 export const nodeName = 'bench';
 export const namespace = 'bench';
-const nodePath = `/api/v1/nodes/${nodeName}`;
+export const nodePath: string = `/api/v1/nodes/${nodeName}`;
+export const csiNodePath: string = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
 const podsPath = `/api/v1/namespaces/${namespace}/pods`;
 const readyTimeoutMs = 60_000;
 
@@ -76,8 +78,8 @@ export class BenchCluster {
     const { kubeconfig, configuration } = clusterMember(this.controlPlane, nodeName, port);
     // KubeletProcess sets its own read-only port.
     const { readOnlyPort: _, ...config } = { ...configuration, address: '127.0.0.1' } as Record<string, unknown>;
-    // The Node of a previous kubelet may be Ready already.
-    if (await this.api.find(nodePath)) await this.api.delete(nodePath);
+    // The Node of a previous kubelet may be Ready already. The garbage collector would delete its CSINode with it.
+    for (const path of [nodePath, csiNodePath]) if (await this.api.find(path)) await this.api.delete(path);
     const ready = await this.watchReady();
     try {
       const kubelet = await KubeletProcess.start({
@@ -122,10 +124,13 @@ export class BenchCluster {
     await this.api.patch(`${nodePath}/status`, { status: { conditions } }, 'strategic-merge');
   }
 
-  /** Creates the benchmarks' pod on a node, with the default service account volume (token, root CA, namespace). */
-  createPod(name: string, boundTo = nodeName): Promise<Pod> {
+  /**
+   * Creates the benchmarks' pod on a node, with the default service account volume (token, root CA, namespace).
+   * @param more fields of the spec
+   */
+  createPod(name: string, boundTo = nodeName, more: object = {}): Promise<Pod> {
     const { automountServiceAccountToken: _, ...spec } = benchPodSpec;
-    return this.api.create<Pod>(podsPath, { metadata: { name }, spec: { ...spec, nodeName: boundTo } });
+    return this.api.create<Pod>(podsPath, { metadata: { name }, spec: { ...spec, nodeName: boundTo, ...more } });
   }
 
   /** Resolves when the API server has accepted the deletion. Without options the pod's own grace period applies. */
@@ -154,22 +159,20 @@ export class BenchCluster {
     await this.api.patch(`${podsPath}/${name}/status`, { metadata: { uid }, status }, 'strategic-merge');
   }
 
-  /** Returns the node's requests about pods since the given wall-clock ms, from the audit log, which is complete shortly after the last response. */
-  podRequests(sinceMs: number): PodRequest[] {
-    return this.controlPlane
-      .auditEvents(nodeName)
-      .filter(
-        ({ objectRef, requestReceivedTimestamp }) => objectRef?.resource === 'pods' && Date.parse(requestReceivedTimestamp) >= sinceMs,
-      )
-      .map(({ verb, objectRef }) => ({ verb, subresource: objectRef?.subresource ?? '', pod: objectRef?.name ?? '' }));
+  /** Returns the node's requests since the given wall-clock ms, without watches, from the audit log, which is complete shortly after the last response. */
+  requests(sinceMs: number): NodeRequest[] {
+    return toNodeRequests(this.controlPlane.auditEvents(nodeName), sinceMs);
   }
-}
 
-export interface PodRequest {
-  /** The audit log's verb: get, patch, delete, list, watch. */
-  readonly verb: string;
-  readonly subresource: string;
-  readonly pod: string;
+  /** Returns those about pods. */
+  podRequests(sinceMs: number): NodeRequest[] {
+    return this.requests(sinceMs).filter(({ resource }) => resource === 'pods');
+  }
+
+  /** Returns the GETs of the objects of volumes. */
+  volumeGets(sinceMs: number): NodeRequest[] {
+    return this.requests(sinceMs).filter(isVolumeGet);
+  }
 }
 
 async function createNamespace({ caFile }: ControlPlane, api: ApiClient): Promise<void> {

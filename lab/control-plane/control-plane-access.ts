@@ -114,6 +114,8 @@ export interface AuditEvent {
   /** Present for writes of pod status. */
   readonly requestObject?: unknown;
   readonly requestReceivedTimestamp: string;
+  /** Of the end of the response. */
+  readonly stageTimestamp: string;
   readonly userAgent: string;
 }
 

@@ -44,7 +44,7 @@ const stopTimeoutMs = 15_000;
 const removeTimeoutMs = 1000;
 
 export class KubeletProcess {
-  readonly #executable: string;
+  #executable: string;
   readonly #folder: string;
   readonly #args: readonly string[];
   readonly #environment: NodeJS.ProcessEnv;
@@ -129,8 +129,12 @@ export class KubeletProcess {
     clearTimeout(timer);
   }
 
-  /** Called after `terminate`. Does not wait until the kubelet is healthy. */
-  restart(): void {
+  /**
+   * Called after `terminate`. Does not wait until the kubelet is healthy.
+   * @param executable another kubelet, which takes over with the same configuration. Default: the one that was started last
+   */
+  restart(executable: string = this.#executable): void {
+    this.#executable = executable;
     this.#child = this.#spawn();
   }
 
