@@ -96,8 +96,10 @@ describe('the health of CSI volumes', () => {
       { status: 'DataLoss', reason: 'NoValidReason', message: 'x'.repeat(1024) },
     ]);
     // The stage ends with the failure, because no other pod uses the volume.
-    const requests = callsOf(volumeCall, volume).map(({ request }) => request as Readonly<Record<string, string>>);
-    assert.ok(requests.some(({ volumePublishPath, stagingTargetPath }) => volumePublishPath === '' && stagingTargetPath === ''));
+    const requests = () => callsOf(volumeCall, volume).map(({ request }) => request as Readonly<Record<string, string>>);
+    await waitUntil('the driver is asked about a volume without paths', () =>
+      requests().some(({ volumePublishPath, stagingTargetPath }) => volumePublishPath === '' && stagingTargetPath === ''),
+    );
     driver.setFaults({});
     driver.setHealth({});
     await node.untilRunning('broken');
