@@ -129,9 +129,9 @@ describe('local persistent volumes', () => {
 
   test('a change of the group that takes long is named in an event; one on root mismatch is skipped for the next pod', async () => {
     mkdirSync(join(host, 'large'));
-    for (let index = 0; index < 60_000; index += 1) writeFileSync(join(host, 'large', String(index)), '');
+    for (let index = 0; index < 40_000; index += 1) writeFileSync(join(host, 'large', String(index)), '');
     await node.node.stopKubelet();
-    await node.node.startKubelet({ env: fastTime(20) });
+    await node.node.startKubelet({ env: fastTime(30) });
     const volume = await claim('large', { local: { path: join(host, 'large') } });
     const securityContext = { fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' };
     const pod = await node.create('large', withClaim('large', 'exec sleep 3600', { securityContext }));
@@ -143,7 +143,7 @@ describe('local persistent volumes', () => {
       ),
     );
     await node.untilRunning('large');
-    assert.equal(await node.exec('large', 'stat -c %g /data /data/59999'), '2000\n2000\n');
+    assert.equal(await node.exec('large', 'stat -c %g /data /data/39999'), '2000\n2000\n');
     await node.delete('large');
     await node.untilGone('large');
     chownSync(join(host, 'large/0'), 0, 7);
