@@ -74,12 +74,16 @@ export class ProbeManager {
   }
 
   /**
-   * Adopts the results of an earlier kubelet, which the previous status shows. Results of this kubelet win.
+   * Adopts the results of an earlier kubelet, which the previous status shows. Results of this kubelet win. `isLate`: the previous status has just arrived, so the
+   * first probes may have failed before. They are begun again, with as many failures as a probe may have.
    */
-  adopt(pod: Pod, status: RuntimePodStatus | null, previous: PodStatus): void {
+  adopt(pod: Pod, status: RuntimePodStatus | null, previous: PodStatus, { isLate = false } = {}): void {
     if (this.#options.forgetsOnRestart) return;
     const uid = podUID(pod);
-    const adopted = succeededBefore(pod, status, previous).filter(({ id, probe }) => this.#results.get(uid, id)?.[probe] === undefined);
+    const adopted = succeededBefore(pod, status, previous).filter(({ id, probe }) => {
+      const result = this.#results.get(uid, id)?.[probe];
+      return result === undefined || (isLate && result !== 'success');
+    });
     for (const { id, probe } of adopted) this.#results.set(uid, id, probe, 'success');
     // The status of a mirror pod may arrive after the static pod was sent to the thread, which then began without these results.
     if (adopted.length > 0 && this.#pods.has(uid)) this.#sender.restart(uid);

@@ -129,9 +129,17 @@ async function changeOver(host: Host, claims: ChangeOverClaims, prefix: string, 
   const changes = changesBetween(before.node, await snapshotOf(node, uids)).filter((line) => !line.includes('/vol_data.json: '));
   const problems = [...changes, ...(await claims.changesSince(claimed))];
   const isComparable = next.executable === undefined ? () => true : isComparableUnderGo;
+  // On a busy host a static pod may start before its mirror pod is known, and be unready for a moment.
+  const versionsOf = (old: Pod) => {
+    const versions = pods
+      .allSeen()
+      .slice(seen)
+      .filter((pod) => pod.metadata.uid === old.metadata.uid);
+    return kindOf(old).startsWith('static') ? versions.slice(-1) : versions;
+  };
   for (const old of stable.filter(isComparable))
-    for (const pod of pods.allSeen().slice(seen))
-      if (pod.metadata.uid === old.metadata.uid && comparableStatus(pod) !== comparableStatus(old))
+    for (const pod of versionsOf(old))
+      if (comparableStatus(pod) !== comparableStatus(old))
         problems.push(`${pod.metadata.name}: ${comparableStatus(old)} → ${comparableStatus(pod)}`);
   for (const { metadata } of stable)
     if (pods.get(metadata.name)?.metadata.uid !== metadata.uid) problems.push(`${metadata.name} has another UID, or is gone`);

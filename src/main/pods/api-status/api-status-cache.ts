@@ -274,7 +274,8 @@ export class ApiStatusCache {
     const resize = resizeConditions.get(podUID(pod));
     const mirrorStatus = entry ? undefined : this.#mirrorStatus(pod);
     const previousStatus = entry?.status ?? this.#reportedStatus(pod);
-    if (previousStatus) probes.adopt(pod, status, entry?.reported ?? previousStatus);
+    const isLate = entry?.isFromMirror === true && entry.reported !== undefined;
+    if (previousStatus) probes.adopt(pod, status, entry?.reported ?? previousStatus, { isLate });
     return generateApiPodStatus({
       pod,
       status,

@@ -227,6 +227,19 @@ test('results that are adopted after the pod was sent start its probes again', a
   assert.deepEqual(await takeSent(), []);
 });
 
+test('a success that is known late wins over the first failure of this kubelet, and begins the probes again', async () => {
+  const { manager, generated, takeSent, apply } = aManager();
+  generated();
+  await takeSent();
+  apply({ result: 'failure' });
+  const app = { name: 'app', containerID: 'containerd://container-0', ready: true, started: true, image: '', imageID: '', restartCount: 0 };
+  manager.adopt(probed, running, { containerStatuses: [app] }, { isLate: true });
+  assert.deepEqual(manager.results(uid, id), { readiness: 'success' });
+  assert.deepEqual((await takeSent()).slice(0, 1), ['remove uid-web']);
+  apply({ result: 'failure' });
+  assert.deepEqual(manager.results(uid, id), { readiness: 'failure' });
+});
+
 test('the events of one pod are limited as the recorder limits them', () => {
   const { manager, generated } = aManager();
   const events: RecordedEvent[] = [];
