@@ -129,17 +129,9 @@ async function changeOver(host: Host, claims: ChangeOverClaims, prefix: string, 
   const changes = changesBetween(before.node, await snapshotOf(node, uids)).filter((line) => !line.includes('/vol_data.json: '));
   const problems = [...changes, ...(await claims.changesSince(claimed))];
   const isComparable = next.executable === undefined ? () => true : isComparableUnderGo;
-  // On a busy host a static pod may start before its mirror pod is known, and be unready for a moment.
-  const versionsOf = (old: Pod) => {
-    const versions = pods
-      .allSeen()
-      .slice(seen)
-      .filter((pod) => pod.metadata.uid === old.metadata.uid);
-    return kindOf(old).startsWith('static') ? versions.slice(-1) : versions;
-  };
   for (const old of stable.filter(isComparable))
-    for (const pod of versionsOf(old))
-      if (comparableStatus(pod) !== comparableStatus(old))
+    for (const pod of pods.allSeen().slice(seen))
+      if (pod.metadata.uid === old.metadata.uid && comparableStatus(pod) !== comparableStatus(old))
         problems.push(`${pod.metadata.name}: ${comparableStatus(old)} → ${comparableStatus(pod)}`);
   for (const { metadata } of stable)
     if (pods.get(metadata.name)?.metadata.uid !== metadata.uid) problems.push(`${metadata.name} has another UID, or is gone`);
@@ -184,10 +176,16 @@ function instancesOf({ status }: Pod): unknown[] {
   return statuses.map(({ containerID, restartCount, state }) => [containerID, restartCount, state?.running?.startedAt]);
 }
 
-/** Without the resources, which the Go kubelet reads from the cgroup: on cgroup v1 a pod without a limit has one of 8 EiB there. */
-function comparableStatus({ status }: Pod): string {
-  const { resources: _, ...rest } = status as Record<string, unknown>;
-  return JSON.stringify(rest);
+/**
+ * Without the resources, which the Go kubelet reads from the cgroup: on cgroup v1 a pod without a limit has one of 8 EiB there. A static pod without its readiness: on
+ * a busy host it may start before its mirror pod is known, and is unready until its probe has succeeded.
+ */
+function comparableStatus(pod: Pod): string {
+  const { resources: _, ...rest } = pod.status as Record<string, unknown>;
+  if (!kindOf(pod).startsWith('static')) return JSON.stringify(rest);
+  const conditions = pod.status?.conditions?.filter(({ type }) => type !== 'Ready' && type !== 'ContainersReady');
+  const containerStatuses = pod.status?.containerStatuses?.map(({ ready: _ready, ...status }) => status);
+  return JSON.stringify({ ...rest, conditions, containerStatuses });
 }
 
 /** The admitted pods, with their resources in a fixed order. */
