@@ -48,7 +48,7 @@ export class BenchCsiDriver extends TestCsiDriver {
       .filter(({ startMs }) => startMs >= sinceMs);
   }
 
-  /** Resolves with the end of the last call, when so many volumes are unstaged. */
+  /** Waits until the driver has unstaged this many volumes. Resolves with the end of its last NodeUnstageVolume. */
   async untilUnstaged(volumes: number, timeoutMs: number, sinceMs = -Infinity): Promise<number> {
     const ends = () =>
       this.calls(sinceMs).flatMap(({ method, endMs, code }) => (method === 'NodeUnstageVolume' && code === 0 ? [endMs] : []));

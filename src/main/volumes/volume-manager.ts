@@ -132,7 +132,7 @@ export class VolumeManager {
     for (const { place } of known.publishing.keys()) if ('plugin' in place) void this.unpublish(uid, place);
   }
 
-  /** Tells the pod why its volume is not mounted yet. */
+  /** Records an event of the pod: its volume is not mounted yet, since its files still get the fsGroup. */
   reportSlowGroupChange({ podUID: uid, target, files }: SlowGroupChange): void {
     const [pod] = this.#pods.get(uid as PodUID)?.publishing.values() ?? [];
     if (!pod) return;
