@@ -4,17 +4,15 @@
  * repeated.
  */
 import { mkdir } from 'node:fs/promises';
-import { changeOwnership, type HelperClient } from '../../shared/helper-client/index.ts';
-import type { PublishVolumeRequest, SlowGroupChange, UnpublishVolumeRequest, VolumeReply } from '../../shared/contracts/volumes.ts';
+import type { PublishVolumeRequest, UnpublishVolumeRequest, VolumeReply } from '../../shared/contracts/volumes.ts';
 import { messageOf } from '../../shared/errors/kubelet-error.ts';
 import { KeyedSequence } from '../../shared/concurrency/keyed-sequence.ts';
 import { isFinalError, RpcError } from '../../shared/grpc-client/index.ts';
 import { grpcCode } from '../../shared/cri/cri-error.ts';
 import { goQuote } from '../../shared/kubernetes/go-text.ts';
 import { readMountsBelow } from '../../shared/linux/mountinfo.ts';
-import type { Logger } from '../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../shared/time/backoff.ts';
-import type { Clock } from '../../shared/time/clock.ts';
+import { changeGroup, type ChangeGroupOptions } from './change-group.ts';
 import type { CsiDriver } from './csi/csi-driver.ts';
 import { attachmentName } from '../../shared/kubernetes/attachment-names.ts';
 import { stagingPath, targetPath } from './csi/csi-paths.ts';
@@ -22,17 +20,13 @@ import { publishRequest, stageRequest } from './csi/node-requests.ts';
 import { attachmentKeys, readVolumeData, recordCall, recordCompletion, removeMountFolder } from './csi/volume-data.ts';
 import { shouldUnstage, volumeKey, type KnownVolume, type VolumeKey, type VolumeTable } from './volume-table.ts';
 
-export interface VolumeOperationsOptions {
+export interface VolumeOperationsOptions extends ChangeGroupOptions {
   readonly rootDir: string;
   readonly nodeName: string;
   readonly bootID: string;
   readonly table: VolumeTable;
   /** The registered drivers, by name. */
   readonly drivers: ReadonlyMap<string, CsiDriver>;
-  readonly helper: Pick<HelperClient, 'call'>;
-  readonly onSlowGroupChange: (change: SlowGroupChange) => void;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Upstream's back-off of operations (pkg/util/goroutinemap/exponentialbackoff). */
@@ -194,21 +188,13 @@ export class VolumeOperations {
 
   /**
    * Called before the completion is recorded, so that an interrupted walk is repeated together with the driver's call. No container starts before the end of
-   * the walk. Files that refuse the group are only logged, as upstream: an NFS server may know no root.
+   * the walk.
    */
   async #changeGroup({ podUID, fsGroup, volumeHandle }: PublishVolumeRequest, path: string, signal: AbortSignal): Promise<void> {
     if (!fsGroup?.appliesToFiles) return;
-    const { helper, clock, logger, onSlowGroupChange } = this.#options;
-    const request = { path, fsGroup: fsGroup.fsGroup, readOnly: false, onlyOnRootMismatch: fsGroup.onlyOnRootMismatch };
-    const onSlow = (files: number | null) => onSlowGroupChange({ type: 'slowGroupChange', podUID, target: path, files });
-    const failed = (reason: string) => new Error(`applyFSGroup failed for vol ${volumeHandle}: ${reason}`);
-    const { failures, firstFailure, unreadable } = await changeOwnership(helper, request, { signal, watch: { clock, onSlow } }).catch(
-      (err: unknown) => {
-        throw failed(messageOf(err));
-      },
-    );
-    if (unreadable !== null) throw failed(unreadable);
-    if (failures > 0) logger.warn({ path, fsGroup: fsGroup.fsGroup, failures, err: firstFailure }, 'fsGroup not set on every file');
+    await changeGroup(this.#options, { ...fsGroup, podUID, path, target: path }, signal).catch((err: unknown) => {
+      throw new Error(`applyFSGroup failed for vol ${volumeHandle}: ${messageOf(err)}`);
+    });
   }
 
   async #unpublish(volume: KnownVolume, target: string): Promise<void> {

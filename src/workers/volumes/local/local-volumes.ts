@@ -5,29 +5,23 @@
  */
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import type { HelperOperations } from '../../../shared/contracts/helper.ts';
-import { changeOwnership, type HelperClient } from '../../../shared/helper-client/index.ts';
-import type { LocalVolumeRequest, SlowGroupChange, UnpublishVolumeRequest, VolumeReply } from '../../../shared/contracts/volumes.ts';
+import type { LocalVolumeRequest, UnpublishVolumeRequest, VolumeReply } from '../../../shared/contracts/volumes.ts';
 import { KeyedSequence } from '../../../shared/concurrency/keyed-sequence.ts';
 import { messageOf } from '../../../shared/errors/kubelet-error.ts';
 import { goQuote } from '../../../shared/kubernetes/go-text.ts';
 import { podsDir } from '../../../shared/kubernetes/paths.ts';
 import { isWithin, readMountsBelow, type MountInfo } from '../../../shared/linux/mountinfo.ts';
-import type { Logger } from '../../../shared/log/logger.ts';
 import { nextBackoffMs, withJitter } from '../../../shared/time/backoff.ts';
-import type { Clock } from '../../../shared/time/clock.ts';
+import { changeGroup, type ChangeGroupOptions } from '../change-group.ts';
 import { HangingVolumes } from './hanging-volumes.ts';
 import { bindMount, FilesystemMismatch, formatAndMount, remount } from './host-programs.ts';
 import { deviceMountPath, deviceMountsDir, localTarget, mountAt, podMountsNamed, podMountsOf } from './local-paths.ts';
 import { bindRemountOptions, hasFlags } from './mount-options.ts';
 
-export interface LocalVolumesOptions {
+/** The helper serves local volumes only, so that a disk that hangs does not occupy a process that CSI volumes need. */
+export interface LocalVolumesOptions extends ChangeGroupOptions {
   /** Without symlinks. */
   readonly rootDir: string;
-  /** Serves local volumes only, so that a disk that hangs does not occupy a process that CSI volumes need. */
-  readonly helper: Pick<HelperClient, 'call'>;
-  readonly onSlowGroupChange: (change: SlowGroupChange) => void;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** A publication that waits or is under way. */
@@ -37,8 +31,6 @@ interface Pending {
   binding: Promise<void> | null;
 }
 
-/** `path` has the files, and is mounted at the target. */
-type FSGroupOfFolder = NonNullable<LocalVolumeRequest['fsGroup']> & { readonly path: string; readonly target: string };
 type Source = HelperOperations['inspectVolumeSource']['reply'];
 
 const defaultFsType = 'ext4';
@@ -152,26 +144,14 @@ export class LocalVolumes {
     signal.throwIfAborted();
     const others = podMountsOf(await readMountsBelow('/'), rootDir, path);
     const warning = fsGroup && others.length > 0 ? await this.#groupWarning(request, path, fsGroup.fsGroup) : null;
-    if (fsGroup && !readOnly && others.length === 0) await this.#changeGroup(request, { ...fsGroup, path, target }, signal);
+    if (fsGroup && !readOnly && others.length === 0) {
+      const group = { ...fsGroup, podUID: request.podUID, path, target };
+      await this.#hanging.run(specName, () => changeGroup(this.#options, group, signal));
+    }
     signal.throwIfAborted();
     pending.binding = this.#bind(specName, path, target, options);
     await pending.binding;
     return warning;
-  }
-
-  /** Files that refuse the group are only logged, as upstream. */
-  async #changeGroup(
-    { podUID, specName }: LocalVolumeRequest,
-    { path, target, ...group }: FSGroupOfFolder,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { helper, clock, logger, onSlowGroupChange } = this.#options;
-    const onSlow = (files: number | null) => onSlowGroupChange({ type: 'slowGroupChange', podUID, target, files });
-    const { failures, firstFailure, unreadable } = await this.#hanging.run(specName, () =>
-      changeOwnership(helper, { path, readOnly: false, ...group }, { signal, watch: { clock, onSlow } }),
-    );
-    if (unreadable !== null) throw new Error(unreadable);
-    if (failures > 0) logger.warn({ path, ...group, failures, err: firstFailure }, 'fsGroup not set on every file');
   }
 
   async #bind(specName: string, source: string, target: string, options: readonly string[]): Promise<void> {
